@@ -33,10 +33,25 @@ func (k RebootKind) SharesKernel() bool { return k == SoftReboot }
 type RebootSetting struct {
 	Soft  SoftRebootMode `json:"soft,omitempty"`  // whether a host may soft reboot
 	Kexec KexecMode      `json:"kexec,omitempty"` // whether a host may boot another kernel by a kexec
+
+	// ResetAfter is how long a host may take to come back from a reboot before it is reset once through its BMC; missing: it is never reset.
+	ResetAfter Duration `json:"reset_after,omitempty"`
 }
 
 // HasChoice reports whether the pool allows another kind of reboot beside the full one.
-func (s RebootSetting) HasChoice() bool { return s != RebootSetting{} }
+func (s RebootSetting) HasChoice() bool { return s.Soft != NeverSoft || s.Kexec != NeverKexec }
+
+// ResetAfter returns how long a host of the pool may take to come back from a reboot before it is reset; 0: it is never reset. Only
+// a BMC can reset a host.
+func (p Pool) ResetAfter(h Host) Duration {
+	if h.BMC == nil {
+		return 0
+	}
+	return p.Reboot.ResetAfter
+}
+
+// RebootLimit returns how long a reboot of a host of the pool may take, with its reset.
+func (p Pool) RebootLimit(h Host) Duration { return p.Timeouts.WithDefaults().Reboot + p.ResetAfter(h) }
 
 // SoftRebootMode decides whether the hosts of a pool soft reboot.
 type SoftRebootMode string
@@ -118,6 +133,9 @@ type Reboot struct {
 	Survival  Survival `json:"survival,omitempty"`
 	Survivors []string `json:"survivors,omitempty"` // services that run on during the reboot
 	Restarts  []string `json:"restarts,omitempty"`  // those of them that are restarted once the host is back
+
+	// ResetAfter is how long the host may take to come back before it is reset once; missing: it is never reset.
+	ResetAfter Duration `json:"reset_after,omitempty"`
 }
 
 // RunsMember reports whether the etcd member of the host runs on during the reboot. Its clients on the bastion reach it through

@@ -131,7 +131,12 @@ func withoutHost(err error) error {
 	if !errors.As(err, &e) {
 		return err
 	}
-	return &engine.Failure{Cause: fmt.Sprintf("%s: %v", e.Step, e.Err), Kind: engine.FailureKind(e.Kind.String()), Hint: e.Hint}
+	return &engine.Failure{Cause: fmt.Sprintf("%s: %v", e.Step, e.Err), Kind: engine.FailureKind(e.Kind.String()), Hint: e.Hint, Silent: isSilence(e.Kind)}
+}
+
+// isSilence reports whether a host does not answer at all. A host that refuses a login, for example, does.
+func isSilence(k remote.Kind) bool {
+	return slices.Contains([]remote.Kind{remote.Unreachable, remote.Refused, remote.Lost, remote.Timeout}, k)
 }
 
 // Close ends all connections. It waits for connections that are being opened,

@@ -31,6 +31,7 @@ type Event struct {
 	Step        string                  `json:"step,omitempty"`
 	Kind        engine.StepKind         `json:"kind,omitempty"`   // kind of the step, if readers of the journal need it
 	Reboot      *engine.Reboot          `json:"reboot,omitempty"` // in the events of the step that orders the reboot of the plan; in a warning: the reboot that the host got instead
+	Reset       bool                    `json:"reset,omitempty"`  // in a warning: the host has not come back from its reboot, and is reset through its BMC
 	Message     string                  `json:"message,omitempty"`
 	Took        engine.Duration         `json:"took,omitempty"`  // duration so far, while the step continues
 	Limit       engine.Duration         `json:"limit,omitempty"` // in `step-progress`: longest time that the step may take

@@ -23,6 +23,7 @@ func (b *builder) checkInventory() {
 	b.checkRetired()
 	b.checkDerivedURLs()
 	keepReader{b}.checkMembers()
+	powerReader{b}.checkResets()
 	for _, block := range b.root.childBlocks("etcd_cluster") {
 		switch n, at := members[block.label], describePosition(block.at); {
 		case n > 7:

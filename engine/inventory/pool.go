@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"holdfast/engine"
 	"holdfast/engine/textutil"
@@ -47,7 +48,13 @@ func (b *builder) readPool(n *node) {
 
 func (b *builder) readReboot(n *node) engine.RebootSetting {
 	r := b.newReader(n)
-	s := engine.RebootSetting{Soft: readChoice(r, "soft", "never", engine.AutoSoft, engine.RequireSoft), Kexec: readChoice(r, "kexec", "never", engine.AutoKexec)}
+	s := engine.RebootSetting{
+		Soft: readChoice(r, "soft", "never", engine.AutoSoft, engine.RequireSoft), Kexec: readChoice(r, "kexec", "never", engine.AutoKexec),
+		ResetAfter: r.readDuration("reset_after"),
+	}
+	if s.ResetAfter > 0 && (time.Duration(s.ResetAfter) < time.Minute || time.Duration(s.ResetAfter) > 24*time.Hour) {
+		b.addError(n.args["reset_after"].Expr.Range(), "reset_after must be from 1m to 24h", "give a host more time than its slowest boot takes")
+	}
 	if s.Soft == engine.RequireSoft && s.Kexec != engine.NeverKexec {
 		b.addError(n.at, `soft = "require" allows no kexec`, `set soft = "auto", or remove kexec`)
 	}

@@ -128,3 +128,19 @@ func (b powerReader) checkSharedBMC(h engine.Host, at hcl.Range) {
 	}
 	b.hostsByBMC[address] = append(b.hostsByBMC[address], h)
 }
+
+// checkResets refuses reset_after for a host without a bmc block, which nothing could reset.
+func (b powerReader) checkResets() {
+	for _, n := range b.root.childBlocks("pool") {
+		p, ok := b.inv.Pool(n.label)
+		if !ok || p.Reboot.ResetAfter == 0 {
+			continue
+		}
+		for _, h := range b.inv.Hosts {
+			if h.Pool == p.Name && h.BMC == nil {
+				b.addError(n.childBlock("reboot").args["reset_after"].Expr.Range(), fmt.Sprintf("%s has no bmc block, so nothing can reset it", h.Name), "add one to it or to its pool, or remove reset_after")
+				break
+			}
+		}
+	}
+}

@@ -3,6 +3,7 @@ package inventory_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"holdfast/engine"
 )
@@ -22,11 +23,20 @@ func TestRebootBlock(t *testing.T) {
 	if want := (engine.RebootSetting{Soft: engine.AutoSoft, Kexec: engine.AutoKexec}); err != nil || inv.Inventory.Pools[0].Reboot != want {
 		t.Errorf("%v, %v", inv.Inventory.Pools, err)
 	}
+	inv, err = load(t, "site \"s\" {}\npool \"p\" {\nreboot {\nreset_after = \"5m\"\n}\nbmc {\naddress = \"192.0.2.9\"\nuser = \"u\"\npassword_file = \"p\"\n}\n}\nhost \"a\" {\naddress = \"192.0.2.1\"\npool = \"p\"\n}\n")
+	if err != nil || inv.Inventory.Pools[0].ResetAfter(inv.Inventory.Hosts[0]) != engine.Duration(5*time.Minute) || inv.Inventory.Pools[0].Reboot.HasChoice() {
+		t.Errorf("%+v, %v", inv.Inventory.Pools, err)
+	}
 	for text, want := range map[string]string{
 		"reboot {\nsoft = \"maybe\"\n}":    `site/a.hcl:4:8: soft must be "never", "auto" or "require", not "maybe"`,
 		"reboot {\nsoft = true\n}":         `site/a.hcl:4:8`,
 		"reboot {\nfast = true\n}":         `site/a.hcl:4:1: unknown argument "fast"`,
 		"reboot {\nkexec = \"require\"\n}": `site/a.hcl:4:9: kexec must be "never" or "auto", not "require"`,
+
+		"reboot {\nreset_after = \"5s\"\n}":  `site/a.hcl:4:15: reset_after must be from 1m to 24h: give a host more time`,
+		"reboot {\nreset_after = \"25h\"\n}": `site/a.hcl:4:15: reset_after must be from 1m to 24h`,
+		"reboot {\nreset_after = 5\n}":       `site/a.hcl:4:15`,
+		"reboot {\nreset_after = \"5m\"\n}\n}\nhost \"a\" {\naddress = \"192.0.2.1\"\npool = \"p\"": `site/a.hcl:4:15: a has no bmc block, so nothing can reset it: add one`,
 
 		"reboot {\nsoft = \"require\"\nkexec = \"auto\"\n}": `site/a.hcl:3:1: soft = "require" allows no kexec`,
 		"reboot {}\nreboot {}":                              `site/a.hcl:4:1`,

@@ -78,6 +78,7 @@ func newHostPlan(t engine.Target, d difference, adopt string) engine.HostPlan {
 		work.spares = restartsOthers(work.steps)
 	}
 	hp.Sequence = work.composeSequence()
+	allowReset(t, &hp)
 	hp.Sequence[0].Do.TakeHold.For = engine.Duration(10*time.Minute) + sumTimeouts(hp.Sequence[1:len(hp.Sequence)-1]) + sumTimeouts(hp.Rollback)
 	setLeaseTime(hp.Sequence, hp.Sequence[0].Do.TakeHold.For)
 	return hp

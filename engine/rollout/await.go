@@ -52,14 +52,14 @@ func (w *hostWait) pollEvery(ctx context.Context, interval time.Duration, probe 
 // host runs another OS than planned. An answer alone proves no reboot. If a full
 // reboot was ordered, only the boot ID of the kernel proves it. If a soft reboot was
 // ordered, each other boot ends the wait: a host that cannot soft reboot, or loses
-// its power meanwhile, boots its kernel.
-func (w *hostWait) awaitBoot(ctx context.Context, want engine.AwaitBoot) error {
+// its power meanwhile, boots its kernel. A host that does not answer may be reset.
+func (w *hostWait) awaitBoot(ctx context.Context, want engine.AwaitBoot, reset *bootReset) error {
 	left := want.BootID
 	return w.pollUntil(ctx, func(ctx context.Context) (string, error) {
 		f, err := w.probeHost(ctx)
 		switch {
 		case err != nil:
-			return "the host does not answer: " + err.Error(), nil
+			return "the host does not answer: " + err.Error() + reset.resetIfDue(ctx, err), nil
 		case f.BootID != "" && f.BootID == left:
 			return "the host has not gone down", nil
 		case f.BootID.SharesKernel(left) && !want.Kind.SharesKernel(): // a soft reboot is less than the order

@@ -83,7 +83,7 @@ func (g *gatherer) gatherAwaitedHost(ctx context.Context, h engine.Host) engine.
 		return f
 	}
 	p, _ := g.Inventory.Pool(h.Pool)
-	limit := time.Duration(p.Timeouts.WithDefaults().Reboot)
+	limit := time.Duration(p.RebootLimit(h))
 	g.emitWarning(fmt.Sprintf("%s: run %s was rebooting it when it ended; waiting up to %s for it to come back", h.Name, run, limit))
 	began := g.Clock.Now()
 	for !g.isStopping() {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -23,6 +24,7 @@ type stepRunner struct {
 	gates      gateAsker
 	batchHolds *sharedGather // holds that the hosts of the current batch share
 	scripts    atomic.Int64  // number of the last step that ran a script
+	resets     sync.Map      // hosts that were reset, because they did not come back
 }
 
 func (r *stepRunner) runStep(ctx context.Context, hp engine.HostPlan, s engine.Step) *engine.Failure {
@@ -101,7 +103,7 @@ func (r *stepRunner) runOperation(ctx context.Context, hp engine.HostPlan, s eng
 	case do.MoveLeader != nil:
 		return r.moveLeader(ctx, hp, s, do.MoveLeader.Cluster)
 	case do.AwaitBoot != nil:
-		return (&hostWait{r.gatherer, hp, heartbeat}).awaitBoot(ctx, *do.AwaitBoot)
+		return (&hostWait{r.gatherer, hp, heartbeat}).awaitBoot(ctx, *do.AwaitBoot, r.newBootReset(hp, *do.AwaitBoot))
 	case do.AwaitUnits != nil:
 		return (&hostWait{r.gatherer, hp, heartbeat}).awaitUnits(ctx, *do.AwaitUnits)
 	case do.ProveLogin != nil:

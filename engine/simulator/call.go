@@ -96,7 +96,7 @@ func (b *Bastion) Connect(_ context.Context, h engine.Host) (rollout.Conn, error
 	b.site.withLock(func(time.Time) {
 		if host := b.site.hosts[h.Name]; !host.up || host.cut {
 			b.lawNotes().Miss(h.Name)
-			err = fmt.Errorf("connect to %s: connection refused", h.Name)
+			err = &engine.Failure{Cause: fmt.Sprintf("connect to %s: connection refused", h.Name), Silent: true}
 		} else if !b.mayConnect(host) {
 			err = errRefused
 		}

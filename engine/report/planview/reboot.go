@@ -6,11 +6,12 @@ import (
 	"strings"
 
 	"holdfast/engine"
+	"holdfast/engine/report/termtext"
 )
 
 // DescribeReboot returns the kind of the reboot of a host with its reason, or that a soft reboot
 // would be enough, and the reboot that somebody else has prepared. It returns "" for a host that
-// gets a full reboot and needs one, if its pool allows no other, and nobody has prepared one.
+// gets a full reboot and needs one, if its pool allows no other, nobody has prepared one, and the host is never reset.
 func DescribeReboot(r *engine.Reboot) string {
 	if r == nil {
 		return ""
@@ -18,6 +19,9 @@ func DescribeReboot(r *engine.Reboot) string {
 	line := describeKind(*r)
 	if prepared := r.DescribePrepared(); prepared != "" {
 		line = cmp.Or(line, string(r.Kind)+" reboot") + "; " + prepared
+	}
+	if r.ResetAfter > 0 {
+		line = cmp.Or(line, string(r.Kind)+" reboot") + "; reset once through its BMC if it is not back within " + termtext.FormatDuration(r.ResetAfter)
 	}
 	return line
 }

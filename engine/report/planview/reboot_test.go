@@ -2,6 +2,7 @@ package planview
 
 import (
 	"testing"
+	"time"
 
 	"holdfast/engine"
 )
@@ -35,6 +36,8 @@ func TestDescribeReboot(t *testing.T) {
 		},
 		{&engine.Reboot{Kind: soft, Least: soft, Reason: "r", Chosen: true, Survivors: []string{"app.service"}}, "soft reboot: r; app.service runs on"},
 		{&engine.Reboot{Kind: full, Least: kexec, Reason: "r", Chosen: true}, "full reboot: r"},
+		{&engine.Reboot{Kind: full, Least: full, Reason: "r", ResetAfter: engine.Duration(15 * time.Minute)}, "full reboot; reset once through its BMC if it is not back within 15m0s"},
+		{&engine.Reboot{Kind: soft, Least: soft, Reason: "r", Chosen: true, ResetAfter: engine.Duration(90 * time.Second)}, "soft reboot: r; reset once through its BMC if it is not back within 90 s"},
 	} {
 		if got := DescribeReboot(c.reboot); got != c.want {
 			t.Errorf("%+v: %q, want %q", c.reboot, got, c.want)

@@ -29,6 +29,16 @@ func TestKindOfReboot(t *testing.T) {
 	}
 }
 
+// TestResetHost checks that the summary names a host that did not come back and was reset.
+func TestResetHost(t *testing.T) {
+	h := hostSummary{due: &plannedWork{did: "do it"}}
+	h.addEvent(event.Event{Type: event.StepStarted, Kind: engine.RebootStep, Reboot: &engine.Reboot{Kind: engine.FullReboot}})
+	h.addEvent(event.Event{Type: event.Warned, Reset: true})
+	if got := h.workText(); got != "do it; reset through its BMC, because it did not come back" {
+		t.Errorf("%q", got)
+	}
+}
+
 // TestAnotherKindOfReboot checks that the summary names the reboot that a host got instead of the planned one.
 func TestAnotherKindOfReboot(t *testing.T) {
 	h := hostSummary{due: &plannedWork{did: "do it"}}

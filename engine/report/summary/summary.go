@@ -136,6 +136,9 @@ func (h *hostSummary) addEvent(e event.Event) {
 			h.failedAction = e.Failure
 		}
 	case event.Warned:
+		if e.Reset {
+			h.did += "; reset through its BMC, because it did not come back"
+		}
 		if r := e.Reboot; r != nil {
 			h.did += "; instead a " + string(r.Kind) + " reboot: " + r.Reason
 		}

@@ -1,0 +1,189 @@
+package rollout_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/event"
+	"holdfast/engine/rollout"
+	"holdfast/engine/simulator"
+)
+
+// resetBMC is the BMC of one host, which hangs in its reboot until it is reset.
+type resetBMC struct {
+	host  *simulator.Host
+	power string // what it reports
+	fails error  // of each call
+	dead  bool   // a reset does not help
+	sent  []engine.PowerTarget
+}
+
+func (c *resetBMC) Read(context.Context, engine.Host) (engine.PowerState, error) {
+	return engine.PowerState{Power: c.power}, c.fails
+}
+
+func (c *resetBMC) Keep(context.Context, engine.Host, engine.PowerKeeping) error {
+	return errors.New("a run changes no settings of a BMC")
+}
+
+func (c *resetBMC) Switch(ctx context.Context, h engine.Host, s engine.SwitchPower, _ func(string)) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if h.Name != c.host.Name {
+		return errors.New("the wrong host")
+	}
+	c.sent = append(c.sent, s.To)
+	if !c.dead {
+		c.host.Change(func(t *simulator.Traits) { t.NoReturn = false })
+		c.host.PowerOn()
+	}
+	return nil
+}
+
+const resetAfter = engine.Duration(5 * time.Minute)
+
+// resettable gives each host a BMC, and lets each pool reset its hosts.
+func resettable(inv engine.Inventory) engine.Inventory {
+	for i := range inv.Hosts {
+		inv.Hosts[i].BMC = &engine.BMC{Address: "bmc", System: inv.Hosts[i].Name}
+	}
+	for i := range inv.Pools {
+		inv.Pools[i].Reboot.ResetAfter = resetAfter
+	}
+	return inv
+}
+
+// resetWorld has a host that hangs in its reboot.
+func resetWorld(host string) (failureWorld, *resetBMC) {
+	s := failureWorld{Site: newSite(resettable(simulator.Fleet(3, 2)))}
+	s.run = s.Bastion("run-1")
+	s.Host(host).Change(func(t *simulator.Traits) { t.NoReturn = true })
+	return s, &resetBMC{host: s.Host(host), power: "On"}
+}
+
+func (c *resetBMC) use(r *rollout.Run) { r.Power = c }
+
+// TestReset: a host that does not come back from the reboot of a run is reset once, unless that could do harm.
+func TestReset(t *testing.T) {
+	for name, c := range map[string]struct {
+		host    string
+		breaks  func(failureWorld, *resetBMC)
+		resets  int
+		exit    engine.ExitCode
+		warning string
+		reason  string
+	}{
+		"a worker":         {host: "worker-0", resets: 1, exit: engine.ExitOK, warning: "worker-0: it has not come back from its reboot within 5m0s, and is reset once, through its BMC"},
+		"a member of etcd": {host: "etcd-1", resets: 1, exit: engine.ExitOK, warning: "etcd-1: it has not come back from its reboot within 5m0s, and is reset once"},
+		"in vain": {
+			host: "etcd-1", breaks: func(_ failureWorld, b *resetBMC) { b.dead = true }, resets: 1,
+			exit: engine.ExitFailed, warning: "is reset once", reason: "not done within 25m0s: the host does not answer: connect to etcd-1: connection refused; it was reset at ",
+		},
+		"switched off by somebody": {
+			host: "worker-0", breaks: func(_ failureWorld, b *resetBMC) { b.power = "Off" },
+			exit: engine.ExitFailed, warning: "worker-0: it has not come back from its reboot, and is not reset: its power is Off", reason: "it was not reset: its power is Off",
+		},
+		"BMC away": {
+			host: "worker-0", breaks: func(_ failureWorld, b *resetBMC) { b.fails = errors.New("BMC bmc: it did not answer") },
+			exit: engine.ExitFailed, warning: "is not reset: BMC bmc: it did not answer", reason: "it was not reset: BMC bmc: it did not answer",
+		},
+		"another member lost": {
+			host: "etcd-1", breaks: func(s failureWorld, _ *resetBMC) { s.doAtStep("etcd-1", "wait for boot", s.Host("etcd-0").StopEtcd) },
+			exit: engine.ExitFailed, warning: "etcd-1: it has not come back from its reboot, and is not reset: ", reason: "it was not reset: ",
+		},
+		"back, and only SSH is cut": {
+			host: "etcd-1", breaks: func(s failureWorld, b *resetBMC) {
+				b.host.Change(func(t *simulator.Traits) { t.NoReturn = false })
+				s.doAtStep("etcd-1", "wait for boot", b.host.Cut)
+			},
+			exit: engine.ExitFailed, warning: "is not reset: its etcd member answers", reason: "it was not reset: its etcd member answers",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s, bmc := resetWorld(c.host)
+				if c.breaks != nil {
+					c.breaks(s, bmc)
+				}
+				end := applyRun(s.run, bmc.use)
+				if err := errors.Join(checkEnd(end, c.exit, c.reason), checkLaws(s.Site)); err != nil {
+					t.Errorf("%v\n%s", err, runTranscript(s.run))
+				}
+				if len(bmc.sent) != c.resets || slices.ContainsFunc(bmc.sent, func(p engine.PowerTarget) bool { return p != engine.PowerReset }) {
+					t.Errorf("sent %v, not %d resets", bmc.sent, c.resets)
+				}
+				if !slices.ContainsFunc(s.run.Events(), func(e event.Event) bool { return e.Type == event.Warned && strings.Contains(e.Message, c.warning) }) {
+					t.Errorf("no warning %q\n%s", c.warning, runTranscript(s.run))
+				}
+			})
+		})
+	}
+}
+
+// TestResetIsKilled: the run is killed after each event of the reboot. Neither it nor the next run resets the host twice, and the next run
+// finishes once the host is back.
+func TestResetIsKilled(t *testing.T) {
+	resets := 0
+	for n := range 16 {
+		synctest.Test(t, func(t *testing.T) {
+			s, bmc := resetWorld("worker-0")
+			seen := -1
+			s.run.Watch = func(e event.Event) {
+				if e.Host == "worker-0" && e.Step == "wait for boot" && seen < 0 {
+					seen = 0
+				}
+				if seen >= 0 && e.Host == "worker-0" {
+					if seen++; seen > n {
+						s.run.Kill()
+					}
+				}
+			}
+			applyRun(s.run, bmc.use)
+			sent := len(bmc.sent)
+			resets += sent
+			next := s.Bastion("run-2")
+			next.Watch = func(e event.Event) {
+				if e.Type == event.Warned && e.Reset {
+					t.Errorf("killed at event %d: the next run resets the host: %s", n, e.Message)
+				}
+			}
+			time.Sleep(10 * time.Minute)
+			s.Host("worker-0").Change(func(t *simulator.Traits) { t.NoReturn = false })
+			s.Host("worker-0").PowerOn()
+			time.Sleep(time.Minute)
+			if err := errors.Join(checkEnd(applyRun(next, bmc.use, successorOf(s.run)), engine.ExitOK), checkLaws(s.Site)); err != nil {
+				t.Errorf("killed at event %d: %v\n%s", n, err, runTranscript(next))
+			}
+			if len(bmc.sent) != sent || sent > 1 {
+				t.Errorf("killed at event %d: sent %v, %d of them before the kill", n, bmc.sent, sent)
+			}
+		})
+	}
+	if resets == 0 {
+		t.Error("no run was killed after its reset")
+	}
+}
+
+// TestResetIsJournaled: a reset that cannot be journaled is not sent.
+func TestResetIsJournaled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, bmc := resetWorld("worker-0")
+		s.run.Journal = func(e event.Event) error {
+			if e.Reset {
+				return errors.New("no space left on device")
+			}
+			return nil
+		}
+		applyRun(s.run, bmc.use)
+		if len(bmc.sent) != 0 {
+			t.Errorf("sent %v", bmc.sent)
+		}
+	})
+}
