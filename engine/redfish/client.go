@@ -97,6 +97,9 @@ func (c *Client) openSystem(ctx context.Context) (s system, err error) {
 		return s, &Error{Kind: NoRedfish, Cause: "its answer is not the root of a service of Redfish"}
 	}
 	at := strings.TrimSuffix(root.Systems.ID, "/") + "/" + c.config.System
+	if strings.HasSuffix(root.Systems.ID, "/") { // some BMCs redirect a path without a slash at its end
+		at += "/"
+	}
 	if c.config.System == "" {
 		if at, err = c.findSystem(ctx, root.Systems.ID); err != nil {
 			return s, err

@@ -1,0 +1,118 @@
+package redfish
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/clock"
+	"holdfast/engine/power"
+)
+
+// recording has answers of the BMC of a vendor, by path, as people have published them, cut to the parts that may matter. Serial numbers
+// are changed.
+type recording struct {
+	answers map[string]string
+	etag    string // of the system
+	slashes bool   // a path without a slash at its end is redirected
+	posts   []string
+}
+
+func (r *recording) ServeHTTP(w http.ResponseWriter, q *http.Request) {
+	if r.slashes && !strings.HasSuffix(q.URL.Path, "/") {
+		http.Redirect(w, q, q.URL.Path+"/", http.StatusPermanentRedirect)
+		return
+	}
+	if user, pass, _ := q.BasicAuth(); user != "admin" || pass != password {
+		w.WriteHeader(http.StatusUnauthorized)
+		return
+	}
+	if q.Method == http.MethodPost {
+		r.posts = append(r.posts, q.URL.Path)
+		w.WriteHeader(http.StatusNoContent)
+		return
+	}
+	text, ok := r.answers[q.URL.Path]
+	if !ok {
+		w.WriteHeader(http.StatusNotFound)
+		return
+	}
+	if r.etag != "" && strings.Contains(text, "PowerState") {
+		w.Header().Set("ETag", r.etag)
+	}
+	_, _ = fmt.Fprint(w, text)
+}
+
+// recordings returns the answers by vendor. Cisco's has a serial number as the ID of the system, and Supermicro's the resets only in the
+// description of the action. HPE's has a slash at the end of each path, and no graceful shutdown.
+func recordings() map[string]*recording {
+	return map[string]*recording{
+		"Dell iDRAC 9": {answers: map[string]string{
+			"/redfish/v1/":        `{"@odata.id": "/redfish/v1", "@odata.type": "#ServiceRoot.v1_6_0.ServiceRoot", "Id": "RootService", "Product": "Integrated Dell Remote Access Controller", "Systems": {"@odata.id": "/redfish/v1/Systems"}, "Vendor": "Dell"}`,
+			"/redfish/v1/Systems": `{"@odata.id": "/redfish/v1/Systems", "Members": [{"@odata.id": "/redfish/v1/Systems/System.Embedded.1"}], "Members@odata.count": 1, "Name": "Computer System Collection"}`,
+			"/redfish/v1/Systems/System.Embedded.1": `{"@odata.id": "/redfish/v1/Systems/System.Embedded.1", "@odata.type": "#ComputerSystem.v1_12_0.ComputerSystem",
+				"Actions": {"#ComputerSystem.Reset": {"target": "/redfish/v1/Systems/System.Embedded.1/Actions/ComputerSystem.Reset",
+					"ResetType@Redfish.AllowableValues": ["On", "ForceOff", "ForceRestart", "GracefulRestart", "GracefulShutdown", "PushPowerButton", "Nmi", "PowerCycle"]}},
+				"AssetTag": "", "BiosVersion": "1.6.5", "Id": "System.Embedded.1", "IndicatorLED": "Lit", "Manufacturer": "Dell Inc.", "PowerState": "On", "SystemType": "Physical"}`,
+		}},
+		"HPE iLO 5": {slashes: true, etag: `W/"4D3373ED"`, answers: map[string]string{
+			"/redfish/v1/":         `{"@odata.id": "/redfish/v1/", "@odata.type": "#ServiceRoot.v1_1_0.ServiceRoot", "Id": "v1", "RedfishVersion": "1.0.0", "Systems": {"@odata.id": "/redfish/v1/Systems/"}, "Vendor": "HPE"}`,
+			"/redfish/v1/Systems/": `{"@odata.id": "/redfish/v1/Systems/", "Members": [{"@odata.id": "/redfish/v1/Systems/1/"}], "Members@odata.count": 1}`,
+			"/redfish/v1/Systems/1/": `{"@odata.etag": "W/\"4D3373ED\"", "@odata.id": "/redfish/v1/Systems/1/", "@odata.type": "#ComputerSystem.v1_4_0.ComputerSystem", "Id": "1",
+				"Actions": {"#ComputerSystem.Reset": {"ResetType@Redfish.AllowableValues": ["On", "ForceOff", "ForceRestart", "Nmi", "PushPowerButton"], "target": "/redfish/v1/Systems/1/Actions/ComputerSystem.Reset/"}},
+				"AssetTag": "                                ", "IndicatorLED": "Off", "Manufacturer": "HPE", "PowerState": "On"}`,
+		}},
+		"Supermicro X11": {answers: map[string]string{
+			"/redfish/v1/":        `{"@odata.id": "/redfish/v1/", "@odata.type": "#ServiceRoot.v1_1_0.ServiceRoot", "Id": "RootService", "RedfishVersion": "1.0.1", "Systems": {"@odata.id": "/redfish/v1/Systems"}, "Oem": {}}`,
+			"/redfish/v1/Systems": `{"@odata.id": "/redfish/v1/Systems", "Members": [{"@odata.id": "/redfish/v1/Systems/1"}], "Members@odata.count": 1}`,
+			"/redfish/v1/Systems/1": `{"@odata.id": "/redfish/v1/Systems/1", "@odata.type": "#ComputerSystem.v1_3_0.ComputerSystem", "Id": "1", "Status": {"State": "Enabled", "Health": "Critical"}, "SKU": "To be filled by O.E.M.",
+				"IndicatorLED": "Off", "PowerState": "On", "Actions": {"Oem": {}, "#ComputerSystem.Reset": {"target": "/redfish/v1/Systems/1/Actions/ComputerSystem.Reset", "@Redfish.ActionInfo": "/redfish/v1/Systems/1/ResetActionInfo"}}}`,
+			"/redfish/v1/Systems/1/ResetActionInfo": `{"@odata.type": "#ActionInfo.v1_1_2.ActionInfo", "Id": "ResetActionInfo", "Parameters": [{"Name": "ResetType", "Required": true, "DataType": "String",
+				"AllowableValues": ["On", "ForceOff", "GracefulShutdown", "GracefulRestart", "ForceRestart", "Nmi", "ForceOn", "PowerCycle"]}], "Oem": {}}`,
+		}},
+		"Cisco CIMC": {answers: map[string]string{
+			"/redfish/v1/":        `{"@odata.id": "/redfish/v1/", "Id": "RootService", "Systems": {"@odata.id": "/redfish/v1/Systems"}}`,
+			"/redfish/v1/Systems": `{"@odata.id": "/redfish/v1/Systems", "Members": [{"@odata.id": "/redfish/v1/Systems/ABC12345XYZ"}]}`,
+			"/redfish/v1/Systems/ABC12345XYZ": `{"@odata.id": "/redfish/v1/Systems/ABC12345XYZ", "@odata.type": "#ComputerSystem.v1_9_0.ComputerSystem",
+				"Actions": {"#ComputerSystem.Reset": {"ResetType@Redfish.AllowableValues": ["On", "ForceOff", "GracefulShutdown", "GracefulRestart", "ForceRestart", "Nmi", "PowerCycle"],
+					"target": "/redfish/v1/Systems/ABC12345XYZ/Actions/ComputerSystem.Reset"},
+					"Oem": {"#CiscoUCSExtensions.ResetBIOSCMOS": {"target": "/redfish/v1/Systems/ABC12345XYZ/Actions/Oem/ComputerSystem.ResetBIOSCMOS"}}},
+				"PowerRestorePolicy": "AlwaysOff", "PowerState": "On", "SystemType": "Physical", "TrustedModules": [{"Oem": {"Cisco": {"TPM": null}}, "Status": {"State": "Absent"}}]}`,
+		}},
+	}
+}
+
+// TestVendors reads the recorded answers of BMCs, with and without the ID of the system, and resets through them.
+func TestVendors(t *testing.T) {
+	t.Parallel()
+	for vendor, want := range map[string]struct {
+		system, policy string
+		resets         []string
+		target         string
+	}{
+		"Dell iDRAC 9":   {"System.Embedded.1", "", []string{"On", "GracefulShutdown", "ForceOff", "GracefulRestart", "ForceRestart", "PowerCycle", "PushPowerButton", "Nmi"}, "/redfish/v1/Systems/System.Embedded.1/Actions/ComputerSystem.Reset"},
+		"HPE iLO 5":      {"1", "", []string{"On", "ForceOff", "ForceRestart", "PushPowerButton", "Nmi"}, "/redfish/v1/Systems/1/Actions/ComputerSystem.Reset/"},
+		"Supermicro X11": {"1", "", []string{"On", "ForceOn", "GracefulShutdown", "ForceOff", "GracefulRestart", "ForceRestart", "PowerCycle", "Nmi"}, "/redfish/v1/Systems/1/Actions/ComputerSystem.Reset"},
+		"Cisco CIMC":     {"ABC12345XYZ", "AlwaysOff", []string{"On", "GracefulShutdown", "ForceOff", "GracefulRestart", "ForceRestart", "PowerCycle", "Nmi"}, "/redfish/v1/Systems/ABC12345XYZ/Actions/ComputerSystem.Reset"},
+	} {
+		for _, system := range []string{"", want.system} {
+			t.Run(vendor+" "+system, func(t *testing.T) {
+				t.Parallel()
+				bmc := recordings()[vendor]
+				c := startBMC(t, bmc, func(c *Config) { c.System = system })
+				s, err := c.State(t.Context())
+				if err != nil || s.Power != "On" || s.RestorePolicy != want.policy || s.Light != nil || !slices.Equal(s.Resets, want.resets) {
+					t.Fatalf("%v, %+v", err, s)
+				}
+				err = power.Switcher{Clock: clock.Real{}, Tell: func(string) {}}.Switch(t.Context(), c, engine.SwitchPower{To: engine.PowerReset, Graceful: engine.Duration(time.Second)})
+				if err != nil || !slices.Equal(bmc.posts, []string{want.target}) {
+					t.Errorf("%v, posts %q", err, bmc.posts)
+				}
+			})
+		}
+	}
+}
