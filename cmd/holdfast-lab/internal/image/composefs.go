@@ -11,6 +11,7 @@ const shareUnit = `[Unit]
 Description=Share the mounts of this host
 DefaultDependencies=no
 Before=local-fs-pre.target
+ConditionVirtualization=container
 [Service]
 Type=oneshot
 RemainAfterExit=yes
