@@ -55,6 +55,7 @@ func (sc *scheduler) resetBatch() {
 	for _, c := range sc.clusters {
 		c.inBatch = false
 	}
+	sc.room.reset()
 }
 
 // drawHosts moves hosts from a queue to the batch until no later host of the queue can join.
@@ -93,6 +94,7 @@ func (sc *scheduler) isExhausted(q *queue, hp *engine.HostPlan) bool {
 
 func (sc *scheduler) addToBatch(hp *engine.HostPlan, q *queue) {
 	sc.picked++
+	sc.room.add(hp)
 	q.pool.trialHost = q.pool.trialHost || hp.TouchesLogin() && !q.pool.provedLogin
 	if hp.Disruptive() {
 		q.pool.inBatch++

@@ -50,6 +50,9 @@ func (sc *scheduler) findBlocker(hp *engine.HostPlan) *blocker {
 	case w.inBatch > 0 && w.batchZone != sc.sortKeys[hp.Host].zone:
 		return &blocker{engine.Blocked, func() string { return "another zone is being updated" }}
 	}
+	if full := sc.room.findBlocker(hp); full != "" {
+		return &blocker{engine.Blocked, func() string { return full }}
+	}
 	return nil
 }
 

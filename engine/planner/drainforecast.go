@@ -27,6 +27,27 @@ func (s Survey) WithWorkloads(workloads map[string]kubefacts.Workload) Survey {
 	return s
 }
 
+// WithRoom returns a survey whose plan keeps hosts out of a batch if their drains would wait for each other. It forecasts no drains.
+func (s Survey) WithRoom(workloads map[string]kubefacts.Workload) Survey {
+	s.in.Workloads, s.in.OnlyRoom = workloads, true
+	return s
+}
+
+// DrainsTogether reports whether the first batch of a plan drains several nodes.
+func (s Survey) DrainsTogether(p engine.Plan) bool {
+	drained := 0
+	for _, b := range p.Batches[:min(1, len(p.Batches))] {
+		for _, host := range b.Hosts {
+			if hp := p.Host(host); hp != nil {
+				if _, drains := s.nodeToDrain(*hp); drains {
+					drained++
+				}
+			}
+		}
+	}
+	return drained > 1
+}
+
 // ClustersToDrain names the Kubernetes clusters whose nodes are drained through their API.
 func (s Survey) ClustersToDrain() []string {
 	var names []string
@@ -51,15 +72,20 @@ func (s Survey) nodeToDrain(hp engine.HostPlan) (kubefacts.NodeState, bool) {
 // forecastDrain returns the pods that the drain of a host moves, and the obstacles to it.
 func (s Survey) forecastDrain(hp engine.HostPlan) (f kubefacts.DrainForecast, drains bool) {
 	n, drains := s.nodeToDrain(hp)
-	if !drains || s.in.Workloads == nil {
+	if !drains || s.in.Workloads == nil || s.in.OnlyRoom {
 		return f, false
 	}
-	options := kubefacts.DrainOptions{}
-	if k := s.index.pools[hp.Pool].Drain.Kubernetes; k != nil {
-		selector, _ := kubefacts.ParseSelector(k.PodSelector) // the inventory has checked it
-		options = kubefacts.DrainOptions{ByAPI: true, Force: k.Force, DeleteEmptyDirData: k.DeleteEmptydirData, PodSelector: selector}
+	return s.in.Workloads[n.Cluster].Forecast(hp.Host, n, s.drainOptions(hp)), true
+}
+
+// drainOptions returns the options of the drain of a host. Nobody knows those of a command.
+func (s Survey) drainOptions(hp engine.HostPlan) kubefacts.DrainOptions {
+	k := s.index.pools[hp.Pool].Drain.Kubernetes
+	if k == nil {
+		return kubefacts.DrainOptions{}
 	}
-	return s.in.Workloads[n.Cluster].Forecast(hp.Host, n, options), true
+	selector, _ := kubefacts.ParseSelector(k.PodSelector) // the inventory has checked it
+	return kubefacts.DrainOptions{ByAPI: true, Force: k.Force, DeleteEmptyDirData: k.DeleteEmptydirData, PodSelector: selector}
 }
 
 // forecastDrains returns what each drain moves, and what stops it, for the hosts of a plan.
@@ -77,7 +103,7 @@ func (s Survey) forecastDrains(work []engine.HostPlan) []kubefacts.DrainForecast
 // of a dead run stays: it is disrupted already.
 func (s Survey) excludeBlockedDrains() surveyResult {
 	r := s.result
-	if s.in.Workloads == nil {
+	if s.in.Workloads == nil || s.in.OnlyRoom {
 		return r
 	}
 	var work []engine.HostPlan

@@ -166,6 +166,59 @@ func TestDrainForecast(t *testing.T) {
 	}
 }
 
+// TestDrainRoom: a batch has as many hosts as the budgets of their pods have room for, and at least one.
+func TestDrainRoom(t *testing.T) {
+	pod := func(app string, ready bool) kubefacts.Pod {
+		return kubefacts.Pod{Namespace: "t", Name: app, Labels: map[string]string{"app": app}, Controlled: true, Ready: ready}
+	}
+	budget := func(app string, allowed int) kubefacts.Budget {
+		return kubefacts.Budget{Namespace: "t", Name: app, Expected: 9, Desired: 1, Healthy: 9, Allowed: allowed, Selector: kubefacts.Selector{Requirements: []kubefacts.Requirement{{Key: "app", Operator: kubefacts.In, Values: []string{app}}}}}
+	}
+	web, db := pod("web", true), pod("db", true)
+	for name, x := range map[string]struct {
+		pods    [3][]kubefacts.Pod
+		budgets []kubefacts.Budget
+		batches string
+		warned  string
+	}{
+		"no budgets":                  {[3][]kubefacts.Pod{{web}, {web}, {web}}, nil, "[[worker-0 worker-1 worker-2]]", ""},
+		"room for all":                {[3][]kubefacts.Pod{{web}, {web}, {web}}, []kubefacts.Budget{budget("web", 3)}, "[[worker-0 worker-1 worker-2]]", ""},
+		"room for two":                {[3][]kubefacts.Pod{{web}, {web}, {web}}, []kubefacts.Budget{budget("web", 2)}, "[[worker-0 worker-1] [worker-2]]", "worker-2: in a later batch: PodDisruptionBudget t/web allows 2 evictions now, and its pods are also on other hosts of the batch"},
+		"room for one":                {[3][]kubefacts.Pod{{web}, {web}, {web}}, []kubefacts.Budget{budget("web", 1)}, "[[worker-0] [worker-1] [worker-2]]", "worker-[1-2]: in a later batch: PodDisruptionBudget t/web allows 1 eviction now, and its pods are also on other hosts of the batch"},
+		"more pods than room":         {[3][]kubefacts.Pod{{web, web, web}, {db}, {web}}, []kubefacts.Budget{budget("web", 2)}, "[[worker-0 worker-1] [worker-2]]", "worker-2: in a later batch: PodDisruptionBudget t/web allows 2 evictions now, and its pods are also on other hosts of the batch"},
+		"other budgets":               {[3][]kubefacts.Pod{{web}, {db}, {web}}, []kubefacts.Budget{budget("web", 1), budget("db", 1)}, "[[worker-0 worker-1] [worker-2]]", "worker-2: in a later batch: PodDisruptionBudget t/web allows 1 eviction now, and its pods are also on other hosts of the batch"},
+		"pods that claim no eviction": {[3][]kubefacts.Pod{{web}, {pod("web", false)}, {}}, []kubefacts.Budget{budget("web", 1)}, "[[worker-0 worker-1 worker-2]]", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := rebootingWorkers(3, 3)
+			w.pools[0].Drain = &engine.Drain{Name: "pods", Kubernetes: &engine.KubernetesDrain{}}
+			in := w.input()
+			in.Inventory.Kubernetes = []engine.KubernetesCluster{{Name: "main"}}
+			c, pods := kubefacts.ClusterFacts{Name: "main"}, map[string][]kubefacts.Pod{}
+			for i := range in.Inventory.Hosts {
+				h := &in.Inventory.Hosts[i]
+				h.Kubernetes = "main"
+				c.Nodes, pods[h.Name] = append(c.Nodes, kubefacts.Node{Name: h.Name, Ready: true}), x.pods[i]
+			}
+			in.Kubernetes = map[string]kubefacts.ClusterFacts{"main": c}
+			planner.AddNodes(in.Inventory, in.Facts, in.Kubernetes, in.Now)
+			load := map[string]kubefacts.Workload{"main": {Pods: pods, Budgets: map[string][]kubefacts.Budget{"t": x.budgets}}}
+			survey := planner.NewSurvey(in)
+			for _, s := range []planner.Survey{survey.WithWorkloads(load), survey.WithRoom(load)} {
+				plan := s.Plan(in.Now, nil)
+				batches := [][]string{}
+				for _, b := range plan.Batches {
+					batches = append(batches, b.Hosts)
+				}
+				later := slices.DeleteFunc(slices.Clone(plan.Warnings), func(text string) bool { return !strings.Contains(text, "in a later batch") })
+				if fmt.Sprint(batches) != x.batches || strings.Join(later, "\n") != x.warned || len(plan.Excluded) > 0 {
+					t.Errorf("%v, %q, %v", batches, later, plan.Excluded)
+				}
+			}
+		})
+	}
+}
+
 // TestWaitForNode: a host whose node was Ready waits for it before the undrain, and after a reboot for its new boot.
 func TestWaitForNode(t *testing.T) {
 	same := func(*world) {}

@@ -24,6 +24,7 @@ type Input struct {
 
 	Kubernetes map[string]kubefacts.ClusterFacts // whose nodes AddNodes has added to Facts
 	Workloads  map[string]kubefacts.Workload     // pods of the nodes to drain; nil: nobody asked
+	OnlyRoom   bool                              // Workloads decide only which hosts share a batch, and forecast nothing
 
 	Run      string              // ID of the run that plans
 	Bastion  string              // identity of its bastion; "": the bastion could keep no identity, and no hold counts as taken by this bastion
@@ -97,6 +98,7 @@ func (s Survey) Plan(now time.Time, clusters map[string]etcdfacts.ClusterFacts) 
 	in.Now, in.Clusters = now, clusters
 	etcdUpdates := in.etcdUpdates(x, survey.work)
 	schedule := newScheduler(in, x, survey, etcdUpdates)
+	schedule.room = s.newDrainRoom()
 	warnings := schedule.skew.listWarnings()
 	p := engine.Plan{
 		Schema: engine.PlanSchema, Site: in.Inventory.Site, Total: len(in.Inventory.Hosts),
@@ -115,7 +117,7 @@ func (s Survey) Plan(now time.Time, clusters map[string]etcdfacts.ClusterFacts) 
 	sort.SliceStable(p.Excluded, func(i, j int) bool { return p.Excluded[i].Host < p.Excluded[j].Host })
 	p.Hosts = notBlocked(survey.work, schedule.blocked)
 	p.Drains = s.forecastDrains(p.Hosts)
-	p.Warnings = append(p.Warnings, warnOfDrains(p.Drains)...)
+	p.Warnings = slices.Concat(p.Warnings, warnOfDrains(p.Drains), schedule.room.listWarnings())
 	p.FullReboot = in.FullReboot
 	p.Selected, p.Settings = namesOfSelected(in), approval.Settings(in.Inventory, in.Play, in.Repair, p.Hosts)
 	in.addEtcdUpdates(&p, etcdUpdates)

@@ -24,6 +24,7 @@ type scheduler struct {
 	sortKeys     map[string]sortKey
 	onlyReleased map[string]bool // hosts that do not count as canaries, because the run only releases them
 	skew         *skew
+	room         *drainRoom
 	waitForSoak  bool              // pools wait until the soak of their canaries is over
 	batchSize    func(n int) int   // maximum number of hosts of the n-th batch, from 0; nil: any number
 	batchNumber  int               // batch that is being picked

@@ -204,6 +204,39 @@ func TestUndrainWithoutAPI(t *testing.T) {
 	}
 }
 
+// TestDrainsThatShareBudget: hosts whose pods share a budget without room for all of them are in different batches, and the plan says why.
+func TestDrainsThatShareBudget(t *testing.T) {
+	for name, x := range map[string]struct {
+		allowed int
+		batches int
+		says    string
+	}{
+		"room for one":  {1, 2, "worker-1: in a later batch: PodDisruptionBudget t/b allows 1 eviction now, and its pods are also on other hosts of the batch"},
+		"room for both": {2, 1, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				site, k := newDrainingSite(t, engine.KubernetesDrain{})
+				site.Inventory.Pools[len(site.Inventory.Pools)-1].MaxUnavailable.Count = 2
+				k.AddBudget("b", "web", x.allowed)
+				b := site.Bastion("run-1")
+				var said []string
+				batches := 0
+				b.Watch = func(e event.Event) {
+					said = append(said, describeForTest(e)...)
+					if e.Type == event.BatchStarted {
+						batches++
+					}
+				}
+				end := applyRun(b, func(r *rollout.Run) { r.Nodes = k })
+				if all := strings.Join(said, "\n"); end.Exit != engine.ExitOK || batches != x.batches || !strings.Contains(all, x.says) || strings.Contains(all, "in a later batch") != (x.says != "") || len(k.Violations()) > 0 {
+					t.Errorf("exit %d after %d batches, %q\n%s", end.Exit, batches, k.Violations(), all)
+				}
+			})
+		})
+	}
+}
+
 // TestDrainOfPersonsNode: a node that a person has cordoned is drained, and stays cordoned.
 func TestDrainOfPersonsNode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -111,7 +111,7 @@ func (d dice) addKubernetes(h *history) {
 			}
 			if d.oneIn(3) { // in the middle of a drain
 				host := anyOf(d, nodes...)
-				h.acts[i].runs[n].troubles = append(h.acts[i].runs[n].troubles, incident{kind: anyOf(d, "killed after", "killed before", "answer lost", "call lost"), host: host, on: host, at: 4 + d.IntN(20)})
+				h.acts[i].runs[n].troubles = append(h.acts[i].runs[n].troubles, incident{kind: anyOf(d, "killed after", "killed after", "answer lost", "call lost"), host: host, on: host, at: 4 + d.IntN(20)})
 			}
 		}
 	}

@@ -1,0 +1,71 @@
+package planner
+
+import (
+	"fmt"
+
+	"holdfast/engine"
+	"holdfast/engine/kubefacts"
+	"holdfast/engine/textutil"
+)
+
+// drainRoom keeps hosts out of a batch whose drains would wait for each other: the pods of two hosts have one PodDisruptionBudget, and it does
+// not allow all of their evictions. The first host of a batch always has room, so that each host gets its turn.
+type drainRoom struct {
+	claims   map[string][]kubefacts.Claim // by host: evictions that its drain needs
+	clusters map[string]string            // Kubernetes clusters of these hosts
+	taken    map[claimed]int              // evictions that the hosts of the batch need
+	kept     textutil.Groups[string, string]
+	told     map[string]bool
+}
+
+// claimed is a budget of a Kubernetes cluster.
+type claimed struct{ cluster, budget string }
+
+func (s Survey) newDrainRoom() *drainRoom {
+	r := &drainRoom{claims: map[string][]kubefacts.Claim{}, clusters: map[string]string{}, told: map[string]bool{}}
+	r.reset()
+	if s.in.Workloads == nil {
+		return r
+	}
+	for _, hp := range s.result.work {
+		if n, drains := s.nodeToDrain(hp); drains {
+			r.clusters[hp.Host], r.claims[hp.Host] = n.Cluster, s.in.Workloads[n.Cluster].Claims(n.Node, s.drainOptions(hp))
+		}
+	}
+	return r
+}
+
+func (r *drainRoom) reset() { r.taken = map[claimed]int{} }
+
+// findBlocker returns why the drain of the host does not fit into the batch, or "".
+func (r *drainRoom) findBlocker(hp *engine.HostPlan) string {
+	for _, c := range r.claims[hp.Host] {
+		key := claimed{r.clusters[hp.Host], c.Budget}
+		if taken := r.taken[key]; taken > 0 && taken+c.Pods > c.Allowed {
+			why := fmt.Sprintf("PodDisruptionBudget %s allows %d evictions now, and its pods are also on other hosts of the batch", c.Budget, c.Allowed)
+			if c.Allowed == 1 {
+				why = fmt.Sprintf("PodDisruptionBudget %s allows 1 eviction now, and its pods are also on other hosts of the batch", c.Budget)
+			}
+			if !r.told[hp.Host] {
+				r.told[hp.Host] = true
+				r.kept.Add(why, hp.Host)
+			}
+			return why
+		}
+	}
+	return ""
+}
+
+func (r *drainRoom) add(hp *engine.HostPlan) {
+	for _, c := range r.claims[hp.Host] {
+		r.taken[claimed{r.clusters[hp.Host], c.Budget}] += c.Pods
+	}
+}
+
+// listWarnings tells which hosts are in a later batch than budgets of hosts would allow.
+func (r *drainRoom) listWarnings() (list []string) {
+	for why, hosts := range r.kept.All() {
+		list = append(list, nameHosts(hosts)+": in a later batch: "+why)
+	}
+	return list
+}
