@@ -16,6 +16,8 @@ type HeldHost struct {
 	Problem string       `json:"problem,omitempty"`
 	Expired bool         `json:"expired,omitempty"`
 
+	Rebooted bool `json:"rebooted,omitempty"` // the host has rebooted since a person took its hold
+
 	Unreachable string    `json:"unreachable,omitempty"` // why the host was not reached; the hold is the one that this bastion last saw
 	LastSeen    time.Time `json:"last_seen,omitzero"`    // when this bastion last saw the hold of a host that was not reached
 	Power       string    `json:"power,omitempty"`       // power of a host that was not reached; missing: not known
@@ -50,6 +52,9 @@ func WriteHolds(w io.Writer, held []HeldHost, unreached int) error {
 		}
 		if h.Hold.Ticket != "" {
 			reason += " (" + h.Hold.Ticket + ")"
+		}
+		if h.Rebooted {
+			reason += "; the host has rebooted since"
 		}
 		if !h.LastSeen.IsZero() {
 			reason += "; does not answer, last seen " + h.LastSeen.UTC().Format(timeLayout)

@@ -71,7 +71,7 @@ func TestTables(t *testing.T) {
 		"etcd":           func() error { return tables.WriteEtcd(&b, clusters, termtext.Style{}) },
 		"etcd-status":    func() error { return tables.WriteEtcdStatus(&b, latencies, termtext.Style{}) },
 		"holds": func() error {
-			return tables.WriteHolds(&b, []tables.HeldHost{{Host: "worker-03", Hold: &hold}, {Host: "worker-04", Hold: &hold, Expired: true}, {Host: "worker-05", Problem: "it is not a hold\x07"}}, 0)
+			return tables.WriteHolds(&b, []tables.HeldHost{{Host: "worker-03", Hold: &hold}, {Host: "worker-04", Hold: &hold, Expired: true}, {Host: "worker-05", Problem: "it is not a hold\x07"}, {Host: "worker-06", Hold: &hold, Rebooted: true}}, 0)
 		},
 		"holds-none":      func() error { return tables.WriteHolds(&b, nil, 0) },
 		"holds-unreached": func() error { return tables.WriteHolds(&b, nil, 2) },
