@@ -35,6 +35,7 @@ type KubernetesDrain struct {
 	GracePeriod        *Duration       `json:"grace_period,omitempty"`         // between SIGTERM and SIGKILL; missing: the pod's own
 	Force              bool            `json:"force,omitempty"`                // also evict pods that no controller makes again
 	DeleteEmptydirData bool            `json:"delete_emptydir_data,omitempty"` // also evict pods with data in an emptyDir
+	ShareBudgets       bool            `json:"share_budgets,omitempty"`        // hosts of one batch may wait for the same PodDisruptionBudget
 	PodSelector        string          `json:"pod_selector,omitempty"`         // label selector of the pods to evict; "": all
 	OnTimeout          OnDrainTimeout  `json:"on_timeout,omitempty"`           // reaction to pods that are left
 	Blocked            OnBlockedDrain  `json:"blocked,omitempty"`              // reaction to a drain that cannot succeed

@@ -18,6 +18,7 @@ func drainBlock() block {
 		{name: "force", kind: boolean, fallback: "false", meaning: "also evict pods that no controller makes again"},
 		{name: "delete_emptydir_data", kind: boolean, fallback: "false", meaning: "also evict pods with an emptyDir, whose data end with them"},
 		{name: "pod_selector", kind: text, fallback: "all pods", meaning: "label selector of the pods to evict, such as \"app!=cache\"; the others stay"},
+		{name: "share_budgets", kind: boolean, fallback: "false", meaning: "hosts may be in one batch although a PodDisruptionBudget of their pods does not allow all of their evictions at once: their drains wait for each other, which ends well if the pods find room on other nodes"},
 		{name: "on_timeout", kind: text, fallback: "\"fail\"", meaning: "reaction to pods that are left: \"fail\" uncordons the node and gives the host back, \"continue\" disrupts it with them"},
 		{name: "blocked", kind: text, fallback: "\"refuse\"", meaning: "reaction to a drain that cannot succeed: \"refuse\" leaves the host out of the plan, \"warn\" only warns"},
 		{name: "when_unreachable", kind: text, fallback: "\"exclude\"", meaning: "reaction to an API that does not answer: \"exclude\" leaves the host out of the plan, \"skip\" disrupts it without a drain, for the hosts that the API itself depends on"},
@@ -43,7 +44,7 @@ func (b drainReader) readDrain(n *node, p engine.Pool) *engine.Drain {
 		d.Kubernetes = b.readOptions(r)
 		return d
 	}
-	b.refuseArguments(n, "only a drain of the kind \"kubernetes\" has this argument", "grace_period", "force", "delete_emptydir_data", "pod_selector", "on_timeout", "blocked", "when_unreachable")
+	b.refuseArguments(n, "only a drain of the kind \"kubernetes\" has this argument", "grace_period", "force", "delete_emptydir_data", "pod_selector", "share_budgets", "on_timeout", "blocked", "when_unreachable")
 	if n.args["command"] == nil {
 		b.addError(n.at, fmt.Sprintf("drain %q has no command", n.label), "set command, or kind = \"kubernetes\"")
 	}
@@ -52,7 +53,7 @@ func (b drainReader) readDrain(n *node, p engine.Pool) *engine.Drain {
 
 func (b drainReader) readOptions(r reader) *engine.KubernetesDrain {
 	k := &engine.KubernetesDrain{
-		Force: r.readBool("force", false), DeleteEmptydirData: r.readBool("delete_emptydir_data", false), PodSelector: r.readText("pod_selector"),
+		Force: r.readBool("force", false), DeleteEmptydirData: r.readBool("delete_emptydir_data", false), PodSelector: r.readText("pod_selector"), ShareBudgets: r.readBool("share_budgets", false),
 		OnTimeout: readChoice(r, "on_timeout", "fail", engine.ContinueOnTimeout), Blocked: readChoice(r, "blocked", "refuse", engine.WarnOfBlocked),
 		WhenUnreachable: readChoice(r, "when_unreachable", "exclude", engine.SkipUnreachable),
 	}

@@ -28,11 +28,17 @@ func (s Survey) newDrainRoom() *drainRoom {
 		return r
 	}
 	for _, hp := range s.result.work {
-		if n, drains := s.nodeToDrain(hp); drains {
+		if n, drains := s.nodeToDrain(hp); drains && !s.sharesBudgets(hp) {
 			r.clusters[hp.Host], r.claims[hp.Host] = n.Cluster, s.in.Workloads[n.Cluster].Claims(n.Node, s.drainOptions(hp))
 		}
 	}
 	return r
+}
+
+// sharesBudgets reports whether the pool of a host lets its drains wait for each other.
+func (s Survey) sharesBudgets(hp engine.HostPlan) bool {
+	k := s.index.pools[hp.Pool].Drain.Kubernetes
+	return k != nil && k.ShareBudgets
 }
 
 func (r *drainRoom) reset() { r.taken = map[claimed]int{} }

@@ -180,18 +180,20 @@ func TestDrainRoom(t *testing.T) {
 		budgets []kubefacts.Budget
 		batches string
 		warned  string
+		share   bool
 	}{
-		"no budgets":                  {[3][]kubefacts.Pod{{web}, {web}, {web}}, nil, "[[worker-0 worker-1 worker-2]]", ""},
-		"room for all":                {[3][]kubefacts.Pod{{web}, {web}, {web}}, []kubefacts.Budget{budget("web", 3)}, "[[worker-0 worker-1 worker-2]]", ""},
-		"room for two":                {[3][]kubefacts.Pod{{web}, {web}, {web}}, []kubefacts.Budget{budget("web", 2)}, "[[worker-0 worker-1] [worker-2]]", "worker-2: in a later batch: PodDisruptionBudget t/web allows 2 evictions now, and its pods are also on other hosts of the batch"},
-		"room for one":                {[3][]kubefacts.Pod{{web}, {web}, {web}}, []kubefacts.Budget{budget("web", 1)}, "[[worker-0] [worker-1] [worker-2]]", "worker-[1-2]: in a later batch: PodDisruptionBudget t/web allows 1 eviction now, and its pods are also on other hosts of the batch"},
-		"more pods than room":         {[3][]kubefacts.Pod{{web, web, web}, {db}, {web}}, []kubefacts.Budget{budget("web", 2)}, "[[worker-0 worker-1] [worker-2]]", "worker-2: in a later batch: PodDisruptionBudget t/web allows 2 evictions now, and its pods are also on other hosts of the batch"},
-		"other budgets":               {[3][]kubefacts.Pod{{web}, {db}, {web}}, []kubefacts.Budget{budget("web", 1), budget("db", 1)}, "[[worker-0 worker-1] [worker-2]]", "worker-2: in a later batch: PodDisruptionBudget t/web allows 1 eviction now, and its pods are also on other hosts of the batch"},
-		"pods that claim no eviction": {[3][]kubefacts.Pod{{web}, {pod("web", false)}, {}}, []kubefacts.Budget{budget("web", 1)}, "[[worker-0 worker-1 worker-2]]", ""},
+		"shared budgets":              {[3][]kubefacts.Pod{{web}, {web}, {web}}, []kubefacts.Budget{budget("web", 1)}, "[[worker-0 worker-1 worker-2]]", "", true},
+		"no budgets":                  {[3][]kubefacts.Pod{{web}, {web}, {web}}, nil, "[[worker-0 worker-1 worker-2]]", "", false},
+		"room for all":                {[3][]kubefacts.Pod{{web}, {web}, {web}}, []kubefacts.Budget{budget("web", 3)}, "[[worker-0 worker-1 worker-2]]", "", false},
+		"room for two":                {[3][]kubefacts.Pod{{web}, {web}, {web}}, []kubefacts.Budget{budget("web", 2)}, "[[worker-0 worker-1] [worker-2]]", "worker-2: in a later batch: PodDisruptionBudget t/web allows 2 evictions now, and its pods are also on other hosts of the batch", false},
+		"room for one":                {[3][]kubefacts.Pod{{web}, {web}, {web}}, []kubefacts.Budget{budget("web", 1)}, "[[worker-0] [worker-1] [worker-2]]", "worker-[1-2]: in a later batch: PodDisruptionBudget t/web allows 1 eviction now, and its pods are also on other hosts of the batch", false},
+		"more pods than room":         {[3][]kubefacts.Pod{{web, web, web}, {db}, {web}}, []kubefacts.Budget{budget("web", 2)}, "[[worker-0 worker-1] [worker-2]]", "worker-2: in a later batch: PodDisruptionBudget t/web allows 2 evictions now, and its pods are also on other hosts of the batch", false},
+		"other budgets":               {[3][]kubefacts.Pod{{web}, {db}, {web}}, []kubefacts.Budget{budget("web", 1), budget("db", 1)}, "[[worker-0 worker-1] [worker-2]]", "worker-2: in a later batch: PodDisruptionBudget t/web allows 1 eviction now, and its pods are also on other hosts of the batch", false},
+		"pods that claim no eviction": {[3][]kubefacts.Pod{{web}, {pod("web", false)}, {}}, []kubefacts.Budget{budget("web", 1)}, "[[worker-0 worker-1 worker-2]]", "", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := rebootingWorkers(3, 3)
-			w.pools[0].Drain = &engine.Drain{Name: "pods", Kubernetes: &engine.KubernetesDrain{}}
+			w.pools[0].Drain = &engine.Drain{Name: "pods", Kubernetes: &engine.KubernetesDrain{ShareBudgets: x.share}}
 			in := w.input()
 			in.Inventory.Kubernetes = []engine.KubernetesCluster{{Name: "main"}}
 			c, pods := kubefacts.ClusterFacts{Name: "main"}, map[string][]kubefacts.Pod{}
