@@ -86,7 +86,7 @@ func (f Findings) exitCode() ExitCode {
 		return ExitRefused
 	case len(f.Work) > 0:
 		return ExitWork
-	case f.hasExcluded(Held, InMaintenance, Paused, Closed, NeedsFullReboot, BlockedDrain):
+	case f.hasExcluded(Held, InMaintenance, Paused, Closed, NeedsFullReboot, BlockedDrain), slices.ContainsFunc(f.Excluded, func(x Exclusion) bool { return x.WaitsForHold }):
 		return ExitRefused
 	case f.hasExcluded(Unreachable, KubernetesAway):
 		return ExitUnreachable

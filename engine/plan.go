@@ -135,9 +135,10 @@ func (b Batch) HostsToAsk(g Gate) []string {
 // Exclusion is a host with work, or possibly with work, that the plan leaves
 // out.
 type Exclusion struct {
-	Host   string        `json:"host"`
-	Kind   ExclusionKind `json:"kind"`
-	Reason string        `json:"reason"` // a sentence for people
+	Host         string        `json:"host"`
+	Kind         ExclusionKind `json:"kind"`
+	Reason       string        `json:"reason"`                   // a sentence for people
+	WaitsForHold bool          `json:"waits_for_hold,omitempty"` // it is blocked, and would not be without the holds of others
 }
 
 // Reservation says who keeps runs off a host.

@@ -12,26 +12,27 @@ import (
 
 // blocker is the reason why a host cannot join a batch now.
 type blocker struct {
-	kind   engine.ExclusionKind // Blocked or Held; "" means that a disruption is not safe at all
-	reason func() string
+	kind         engine.ExclusionKind // Blocked or Held; "" means that a disruption is not safe at all
+	reason       func() string
+	waitsForHold bool // a budget has room without the hosts that others hold
 }
 
 // findBlocker returns nil if the host can join the batch. A non-disruptive host needs no budget.
 func (sc *scheduler) findBlocker(hp *engine.HostPlan) *blocker {
 	w, c := sc.poolStates[hp.Pool], sc.clusters[hp.Cluster]
 	if sc.batchSize != nil && sc.picked >= sc.batchSize(sc.batchNumber) {
-		return &blocker{engine.Blocked, func() string { return "serial leaves no room in the batch" }}
+		return &blocker{kind: engine.Blocked, reason: func() string { return "serial leaves no room in the batch" }}
 	}
 	if len(hp.Changes) > 0 && !sc.adopted[hp.Host] { // an adopted host is disrupted already, and others may wait for it
 		if first := w.firstIncompletePredecessor(); first != nil {
-			return &blocker{engine.Blocked, func() string { return sc.describePredecessor(w, first) }}
+			return &blocker{kind: engine.Blocked, reason: func() string { return sc.describePredecessor(w, first) }}
 		}
 	}
 	if c != nil && c.inBatch {
-		return &blocker{engine.Blocked, func() string { return "another member of etcd cluster " + hp.Cluster + " is being updated" }}
+		return &blocker{kind: engine.Blocked, reason: func() string { return "another member of etcd cluster " + hp.Cluster + " is being updated" }}
 	}
 	if w.trialHost && hp.TouchesLogin() {
-		return &blocker{engine.Blocked, func() string { return "another host of the pool proves first that a login still works" }}
+		return &blocker{kind: engine.Blocked, reason: func() string { return "another host of the pool proves first that a login still works" }}
 	}
 	if !hp.Disruptive() {
 		return nil
@@ -44,14 +45,14 @@ func (sc *scheduler) findBlocker(hp *engine.HostPlan) *blocker {
 			return o
 		}
 	}
-	switch {
-	case w.freeSeats(sc.isAway(hp.Host)) <= 0:
-		return &blocker{engine.Blocked, func() string { return sc.describeBudget(w, sc.isAway(hp.Host)) }}
+	switch away := sc.isAway(hp.Host); {
+	case w.freeSeats(away) <= 0:
+		return &blocker{kind: engine.Blocked, reason: func() string { return sc.describeBudget(w, away) }, waitsForHold: w.freeSeatsWithoutHolds(away) > 0}
 	case w.inBatch > 0 && w.batchZone != sc.sortKeys[hp.Host].zone:
-		return &blocker{engine.Blocked, func() string { return "another zone is being updated" }}
+		return &blocker{kind: engine.Blocked, reason: func() string { return "another zone is being updated" }}
 	}
 	if full := sc.room.findBlocker(hp); full != "" {
-		return &blocker{engine.Blocked, func() string { return full }}
+		return &blocker{kind: engine.Blocked, reason: func() string { return full }}
 	}
 	return nil
 }
@@ -63,16 +64,16 @@ func (sc *scheduler) findPoolBlocker(hp *engine.HostPlan, w *poolState) *blocker
 	adopted := sc.adopted[hp.Host]
 	switch {
 	case w.outsideWindow:
-		return &blocker{engine.Closed, w.describeClosedWindow}
+		return &blocker{kind: engine.Closed, reason: w.describeClosedWindow}
 	case !adopted && w.exceedsFailureBudget():
-		return &blocker{engine.Blocked, w.describeFailures}
+		return &blocker{kind: engine.Blocked, reason: w.describeFailures}
 	case !adopted && w.canarySeats() <= 0:
-		return &blocker{engine.Blocked, func() string { return "canaries of the pool go first" }}
+		return &blocker{kind: engine.Blocked, reason: func() string { return "canaries of the pool go first" }}
 	case !adopted && sc.waitForSoak && w.soakLeft > 0:
-		return &blocker{engine.Blocked, func() string { return "canaries of the pool still have to run for " + w.soakLeft.String() }}
+		return &blocker{kind: engine.Blocked, reason: func() string { return "canaries of the pool still have to run for " + w.soakLeft.String() }}
 	}
 	if far := sc.skew.findBlocker(hp); far != "" {
-		return &blocker{engine.Blocked, func() string { return far }}
+		return &blocker{kind: engine.Blocked, reason: func() string { return far }}
 	}
 	return nil
 }
@@ -82,7 +83,7 @@ func (sc *scheduler) findPoolBlocker(hp *engine.HostPlan, w *poolState) *blocker
 // holds of others.
 func (sc *scheduler) findClusterBlocker(hp *engine.HostPlan, c *clusterState) *blocker {
 	if u, refused := sc.refusedEtcd[hp.Host]; refused {
-		return &blocker{"", func() string { return u.Text + "; --any-etcd-version boots it nevertheless" }}
+		return &blocker{kind: "", reason: func() string { return u.Text + "; --any-etcd-version boots it nevertheless" }}
 	}
 	var away, notHeld []string
 	for _, m := range c.members {
@@ -109,7 +110,7 @@ func (sc *scheduler) findClusterBlocker(hp *engine.HostPlan, c *clusterState) *b
 	if down == nil && len(notHeld) < len(away) && sc.withoutHolds(c.facts).MayLose(hp.Host, notHeld, mayStop) == nil {
 		why = engine.Held
 	}
-	return &blocker{why, err.Error}
+	return &blocker{kind: why, reason: err.Error}
 }
 
 // checkOwnMember returns an error if the host's own member is down. An adopted
@@ -144,7 +145,7 @@ func (sc *scheduler) excludeBlocked() {
 			reason := o.reason()
 			switch {
 			case o.kind != "":
-				sc.blocked = append(sc.blocked, engine.Exclusion{Host: hp.Host, Kind: o.kind, Reason: reason})
+				sc.blocked = append(sc.blocked, engine.Exclusion{Host: hp.Host, Kind: o.kind, Reason: reason, WaitsForHold: o.waitsForHold})
 			case !seen[reason]:
 				seen[reason] = true
 				sc.refusals = append(sc.refusals, reason)

@@ -6,6 +6,7 @@ import "math"
 type seatCount struct {
 	limit       int // number of hosts that may be unavailable
 	unavailable int // number of hosts that are unavailable
+	held        int // of these, number of hosts that others hold
 	away        int // number of hosts with work that are unavailable already
 	inBatch     int // number of hosts that the batch being picked disrupts
 }
@@ -19,7 +20,22 @@ func (w *poolState) freeSeats(away bool) int {
 }
 
 func (w *poolState) freePoolSeats(away bool) int {
-	return seatCount{w.limit, len(w.unavailable), w.awayHosts, w.inBatch}.remainingSeats(away)
+	return w.poolSeats().remainingSeats(away)
+}
+
+func (w *poolState) poolSeats() seatCount {
+	return seatCount{limit: w.limit, unavailable: len(w.unavailable), held: w.heldHosts, away: w.awayHosts, inBatch: w.inBatch}
+}
+
+// freeSeatsWithoutHolds returns how many more hosts the budgets would allow if others held none.
+func (w *poolState) freeSeatsWithoutHolds(away bool) int {
+	site := siteBudget{w.site.withoutHolds()}
+	return min(w.poolSeats().withoutHolds().remainingSeats(away), site.freeSeats(away))
+}
+
+func (c seatCount) withoutHolds() seatCount {
+	c.unavailable, c.held = c.unavailable-c.held, 0
+	return c
 }
 
 func (s *siteBudget) freeSeats(away bool) int {

@@ -191,9 +191,43 @@ func TestPlanExit(t *testing.T) {
 		{"only unreachable", engine.Plan{Excluded: out(engine.Unreachable)}, 5},
 		{"unreachable, and blocked by it", engine.Plan{Excluded: out(engine.Blocked, engine.Unreachable)}, 5},
 		{"only blocked", engine.Plan{Excluded: out(engine.Blocked)}, 3},
+		{"only blocked by a hold", engine.Plan{Excluded: []engine.Exclusion{{Host: "x", Kind: engine.Blocked, WaitsForHold: true}}}, 4},
 	} {
 		if got := tc.plan.Verdict().Exit; got != tc.want {
 			t.Errorf("%s: exit %d, want %d", tc.name, got, tc.want)
+		}
+	}
+}
+
+// TestBlockedByAHold checks that hosts that wait only for a hold have exit code 4, whether the held host is within the limit or not: a
+// person asked for it. The approved plan keeps this.
+func TestBlockedByAHold(t *testing.T) {
+	pool, site := engine.CountOrPercent{Count: 1, Set: true}, engine.CountOrPercent{Count: 1, Set: true}
+	for name, c := range map[string]struct {
+		first      machine
+		pool, site engine.CountOrPercent
+		want       engine.ExitCode
+	}{
+		"a person holds it":       {machine{hold: "maintenance", ignored: true}, pool, engine.CountOrPercent{}, engine.ExitRefused},
+		"within the limit":        {machine{hold: "maintenance"}, pool, engine.CountOrPercent{}, engine.ExitRefused},
+		"another run holds it":    {machine{hold: "foreign", ignored: true}, pool, engine.CountOrPercent{}, engine.ExitRefused},
+		"the budget of the site":  {machine{hold: "maintenance", ignored: true}, engine.CountOrPercent{Count: 5}, site, engine.ExitRefused},
+		"nobody holds it":         {machine{lost: true, ignored: true}, pool, engine.CountOrPercent{}, engine.ExitFailed},
+		"it is not the only host": {machine{hold: "maintenance", ignored: true}, engine.CountOrPercent{Count: 2}, engine.CountOrPercent{}, engine.ExitWork},
+	} {
+		w := &world{pools: []engine.Pool{{Name: "worker", MaxUnavailable: c.pool}}, site: c.site}
+		for i, state := range []machine{c.first, {work: "reboot"}} {
+			m := worker(i)
+			w.hosts = append(w.hosts, m.in(state))
+		}
+		p := planner.NewPlan(w.input())
+		if got := p.Verdict().Exit; got != c.want {
+			t.Errorf("%s: exit %d, want %d: %+v", name, got, c.want, p.Excluded)
+		}
+		in := w.input()
+		in.Approved = &p
+		if again := planner.NewPlan(in); again.Verdict().Exit != c.want {
+			t.Errorf("%s: exit %d with the approved plan, want %d: %+v", name, again.Verdict().Exit, c.want, again.Excluded)
 		}
 	}
 }

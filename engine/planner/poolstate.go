@@ -20,6 +20,7 @@ type poolState struct {
 	waitingHosts int      // hosts with work that are in no batch yet
 	excludedHost string   // a selected host that is in no batch, and why
 	unavailable  []string // hosts that count as unavailable in every batch
+	heldHosts    int      // of these, the number of hosts that others hold
 	awayHosts    int      // hosts with work that are unavailable already, and not yet updated
 
 	failedHosts   []string  // hosts that failed and that the run does not try again; hosts of all pools if the play has a failure budget
@@ -122,6 +123,10 @@ func newPoolStates(in Input, x index, s surveyResult) map[string]*poolState {
 		if s.unavailable[h.Name] != "" || idle[h.Name] {
 			w.unavailable = append(w.unavailable, h.Name)
 			site.unavailable++
+		}
+		if s.held[h.Name] {
+			w.heldHosts++
+			site.held++
 		}
 		if why := missing[h.Name]; why != "" && w.excludedHost == "" {
 			w.excludedHost = h.Name + " is " + string(why)

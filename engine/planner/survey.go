@@ -151,7 +151,7 @@ func (s *surveyResult) surveyHost(in Input, x index, j judgedHost) {
 		s.work = append(s.work, hp)
 		return
 	case in.Selected(h):
-		s.excluded = append(s.excluded, engine.Exclusion{Host: h.Name, Kind: why, Reason: reason})
+		s.excluded = append(s.excluded, engine.Exclusion{Host: h.Name, Kind: why, Reason: reason, WaitsForHold: why == engine.Blocked && x.approvedExclusions[h.Name].WaitsForHold})
 	case err == nil && len(d.changes) > 0:
 		s.outsideLimit[h.Pool]++
 	}

@@ -178,6 +178,20 @@ func (w *world) exclusionOf(m *machine) engine.ExclusionKind {
 	return ""
 }
 
+// waitsForHold reports whether a machine could go if nobody held the machines outside the limit.
+func (w *world) waitsForHold(m *machine) bool {
+	free := *w
+	free.hosts = slices.Clone(w.hosts)
+	for i, o := range free.hosts {
+		if o.ignored && o.hold != "" && !o.lost {
+			released := *o
+			released.hold = ""
+			free.hosts[i] = &released
+		}
+	}
+	return free.findViolation(m.name) == nil
+}
+
 // isUnhealthy reports whether a cluster has a problem other than members whose
 // hosts somebody holds.
 func (w *world) isUnhealthy(name string) bool {
@@ -191,7 +205,11 @@ func (w *world) expectedExit() engine.ExitCode {
 	fates := map[engine.ExclusionKind]bool{}
 	for _, m := range w.hosts {
 		if !m.ignored {
-			fates[w.exclusionOf(m)] = true
+			fate := w.exclusionOf(m)
+			if fate == engine.Blocked && w.waitsForHold(m) {
+				fate = engine.Held
+			}
+			fates[fate] = true
 			if c := w.clusters[m.cluster]; c != nil && !c.unknown && w.isUnhealthy(m.cluster) {
 				return 3
 			}
