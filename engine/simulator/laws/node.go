@@ -217,3 +217,20 @@ func (r *Run) checkNodeLeft(h *Host) {
 		r.reportViolation("%s is released while %s has the lease of its node", h.Name, n.LeaseHolder)
 	}
 }
+
+// sharesBudget reports whether pods of the host and of a host in the batch have one budget, which may keep the host out of the batch.
+func (r *Run) sharesBudget(h *Host) bool {
+	n := r.observer.findNode(h)
+	if n == nil {
+		return false
+	}
+	return slices.ContainsFunc(r.observer.Nodes, func(o *Node) bool {
+		return o.Cluster == n.Cluster && o != n && o.Host != nil && slices.Contains(r.followed.batch, o.Host.Name) && shareGuardedApp(n, o)
+	})
+}
+
+func shareGuardedApp(n, o *Node) bool {
+	return slices.ContainsFunc(n.Pods, func(p Pod) bool {
+		return p.Guarded && slices.ContainsFunc(o.Pods, func(q Pod) bool { return q.App == p.App })
+	})
+}

@@ -40,7 +40,7 @@ func (r *Run) buildQueues() {
 			if t.first == nil || r.comesFirst(h, t.first) {
 				t.first = h
 			}
-		case r.couldJoinBatch(h) && !r.waitsForLogin(h) && !r.followed.absent[h.Name]:
+		case r.couldJoinBatch(h) && !r.waitsForLogin(h) && !r.followed.absent[h.Name] && !r.sharesBudget(h):
 			t.left = append(t.left, h)
 		}
 	}

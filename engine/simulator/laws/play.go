@@ -60,9 +60,10 @@ func (r *Run) followEvent(e event.Event) {
 }
 
 // hasReached reports whether the run has reached the host in the gather that the event
-// ends. A probe of a step may have reached it at the moment at which the gather began.
+// ends. A probe of a step may have reached it at the moment at which the gather began. The
+// event rounds the time that the gather took to milliseconds.
 func (r *Run) hasReached(h *Host, gathered event.Event) bool {
-	begin, seen, missed := gathered.Time.Add(-time.Duration(gathered.Took)), r.seen[h.Name], r.missed[h.Name]
+	begin, seen, missed := gathered.Time.Add(-time.Duration(gathered.Took)-time.Millisecond), r.seen[h.Name], r.missed[h.Name]
 	return !seen.Before(begin) && (missed.Before(begin) || seen.After(missed))
 }
 
