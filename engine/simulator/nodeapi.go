@@ -130,7 +130,10 @@ func (k *NodeCluster) podFacts(p *clusterPod, now time.Time) kubefacts.Pod {
 
 // ReadNode is part of rollout.Nodes.
 func (a nodes) ReadNode(ctx context.Context, cluster, node string) (f kubefacts.Node, problem *kubefacts.Problem) {
-	problem = a.ask(ctx, cluster, node, func(k *NodeCluster, _ time.Time) { f = k.findNode(node).facts() })
+	problem = a.ask(ctx, cluster, node, func(k *NodeCluster, _ time.Time) {
+		f = k.findNode(node).facts()
+		a.b.lawNotes().SeeNode(a.findLaw(cluster, node))
+	})
 	return f, problem
 }
 

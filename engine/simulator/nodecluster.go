@@ -55,10 +55,11 @@ type App struct {
 type clusterNode struct {
 	kubefacts.Node
 
-	host      *Host // nil: the node is no host of the site
-	byPerson  bool  // a person was the last to cordon the node
-	sick      bool  // the kubelet reports that it is not Ready
-	changedAt time.Time
+	host       *Host     // nil: the node is no host of the site
+	byPerson   bool      // a person was the last to cordon the node
+	uncordoned time.Time // when a person uncordoned the node last
+	sick       bool      // the kubelet reports that it is not Ready
+	changedAt  time.Time
 }
 
 type clusterPod struct {
@@ -263,7 +264,7 @@ func (k *NodeCluster) observeInto(seen []*laws.Node, now time.Time) {
 			s.Host.Drained = true
 		}
 		l := k.leases[n.Name]
-		s.Ready, s.Maintained = n.Ready, k.maintenances[n.Name]
+		s.Ready, s.Maintained, s.Uncordoned = n.Ready, k.maintenances[n.Name], n.uncordoned
 		s.Cordoned, s.CordonedByPerson, s.CordonedByRun = n.Cordoned, n.Cordoned && n.byPerson, n.Cordoned && !n.byPerson && n.CordonedBy != ""
 		s.LeaseHolder, s.LeaseEnds, s.LeaseRenewed = l.Holder, l.RenewedAt.Add(l.Duration), l.RenewedAt
 		s.Pods = s.Pods[:0]

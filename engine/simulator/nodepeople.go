@@ -32,8 +32,8 @@ func (s *Site) CordonNode(host string) {
 
 // UncordonNode lets a person uncordon the node of a host. kubectl leaves the annotation of a run.
 func (s *Site) UncordonNode(host string) {
-	s.changeNode(host, func(_ *NodeCluster, n *clusterNode, _ time.Time) {
-		n.Cordoned, n.byPerson = false, false
+	s.changeNode(host, func(_ *NodeCluster, n *clusterNode, now time.Time) {
+		n.Cordoned, n.byPerson, n.uncordoned = false, false, now
 		s.addToLog("somebody uncordons %s", host)
 	})
 }

@@ -19,7 +19,8 @@ type Node struct {
 	Ready            bool
 	Maintained       time.Time // since when a NodeMaintenance names it; zero: none does
 	Cordoned         bool
-	CordonedByPerson bool // a person was the last to cordon it
+	Uncordoned       time.Time // when a person uncordoned it last
+	CordonedByPerson bool      // a person was the last to cordon it
 	CordonedByRun    bool
 
 	LeaseHolder  string // "": nobody has its lease
@@ -90,6 +91,9 @@ func (r *Run) SeeNodes(cluster string) { r.gathered["kubernetes "+cluster] = r.o
 // MissNodes records that the API of a Kubernetes cluster does not answer the run.
 func (r *Run) MissNodes(cluster string) { r.missed["kubernetes "+cluster] = r.observer.Now }
 
+// SeeNode records that the run reads a node.
+func (r *Run) SeeNode(n *Node) { r.seen["node "+n.Cluster+" "+n.Name] = r.observer.Now }
+
 // SeePods records that the run reads the pods of a node.
 func (r *Run) SeePods(n *Node) { r.seen["pods of "+n.Cluster+" "+n.Name] = r.observer.Now }
 
@@ -144,7 +148,7 @@ func (r *Run) CheckReleaseLease(n *Node) {
 	}
 }
 
-// CheckEviction checks that a run evicts only pods of a node that it holds, drains and has cordoned; no pod that stays, or that the drain may
+// CheckEviction checks that a run evicts only pods of a node that it holds, drains and has cordoned, as far as it could know; no pod that stays, or that the drain may
 // not evict; and none whose budget would fall below its minimum.
 func (r *Run) CheckEviction(n *Node, uid string) {
 	i := slices.IndexFunc(n.Pods, func(p Pod) bool { return p.UID == uid })
@@ -155,7 +159,7 @@ func (r *Run) CheckEviction(n *Node, uid string) {
 	r.CheckDrain(n.Host)
 	o := r.observer.drainOptions(n.Host)
 	switch {
-	case !n.Cordoned:
+	case !n.Cordoned && (n.Uncordoned.IsZero() || !wasUnseen(n.Uncordoned, r.seen["node "+n.Cluster+" "+n.Name])):
 		r.reportViolation("pod %s is evicted from node %s, which is not cordoned", p.Name, n.Name)
 	case o == nil || p.Stays || !selects(o.PodSelector, p):
 		r.reportViolation("pod %s is evicted from node %s, and stays on it in a drain", p.Name, n.Name)
