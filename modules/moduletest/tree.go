@@ -201,6 +201,10 @@ func DifferingLinesOf(before, after string) string {
 // AddTool adds a program that scripts find in PATH before the fake tools.
 func (b *Tree) AddTool(name, text string) {
 	b.T.Helper()
-	b.Put("/bin/"+name, "#!/bin/sh\n"+text, 0o755)
+	// A script may be about to run the old tool, which could not start while it is open for writing.
+	b.Put("/bin/."+name, "#!/bin/sh\n"+text, 0o755)
+	if err := os.Rename(b.At("/bin/."+name), b.At("/bin/"+name)); err != nil {
+		b.T.Fatal(err)
+	}
 	b.Path = b.At("/bin") + ":"
 }

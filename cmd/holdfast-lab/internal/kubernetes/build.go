@@ -28,7 +28,7 @@ var buildFiles embed.FS
 var programNames = []string{"kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl"}
 
 // ErrNotBuilt means that Build has not run on this machine.
-var ErrNotBuilt = errors.New(`Kubernetes is not built; "holdfast-lab up --kubernetes" builds it, which takes about 20 minutes`)
+var ErrNotBuilt = errors.New(`find programs of Kubernetes: they are not built; "holdfast-lab up --kubernetes" builds them, which takes about 20 minutes`)
 
 // Programs is the folder with the programs.
 type Programs string

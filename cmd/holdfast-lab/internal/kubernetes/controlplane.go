@@ -43,7 +43,6 @@ type controlPlane struct {
 	Config
 	api, manager, scheduler *program
 	kubelets                map[string]*kubelet
-	apiStarted              time.Time
 
 	mu      sync.Mutex
 	ready   bool   // it was complete once
