@@ -29,12 +29,26 @@ type Pool struct {
 	BatchTakes     Duration       `json:"batch_takes,omitempty"`     // expected duration of a batch; 0: 30 m
 	MaxSkew        *int           `json:"max_skew,omitempty"`        // maximum distance in minor versions between its hosts and the hosts of the pools before it; nil: any
 	VersionCommand string         `json:"version_command,omitempty"` // command on the host that prints its version for MaxSkew; "": the version of the OS counts
+	VersionOf      VersionSource  `json:"version_of,omitempty"`      // where the version for MaxSkew comes from, if not from VersionCommand
 	OnFailure      FailureMode    `json:"on_failure,omitempty"`
 	Reboot         RebootSetting  `json:"reboot,omitzero"` // kinds of reboot that its hosts may get
 	Drain          *Drain         `json:"drain,omitempty"`
 	Gates          []Gate         `json:"gates,omitempty"`
 	Timeouts       Timeouts       `json:"timeouts"`
 	Kubernetes     string         `json:"kubernetes,omitempty"` // Kubernetes cluster of which its hosts are nodes, unless a host names another
+}
+
+// VersionSource is where the version of a host comes from that MaxSkew compares.
+type VersionSource string
+
+// KubeletVersion is the only other source. Without it, the version of the OS counts.
+const (
+	KubeletVersion VersionSource = "kubelet" // the version that the Kubernetes node of the host reports
+)
+
+// RunsProgramVersion reports whether max_skew compares the version of a program on the hosts, and not that of their OS.
+func (p Pool) RunsProgramVersion() bool {
+	return p.VersionCommand != "" || p.VersionOf == KubeletVersion
 }
 
 // Canary selects the first hosts of a pool, which are updated before the

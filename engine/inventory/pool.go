@@ -68,6 +68,13 @@ func (b *builder) readRollout(r reader, p engine.Pool) engine.Pool {
 	p.Order = readChoice(r, "order", "sorted", engine.ReverseSorted, engine.InInventory, engine.ReverseInventory, engine.Shuffled)
 	p.OnFailure = readChoice(r, "on_failure", "hold", engine.RollbackFailed)
 	p.VersionCommand = r.readText("version_command")
+	p.VersionOf = readChoice(r, "version_of", "os", engine.KubeletVersion)
+	switch at := r.node.args["version_of"]; {
+	case p.VersionOf == engine.KubeletVersion && p.Kubernetes == "":
+		b.addError(at.Expr.Range(), fmt.Sprintf("pool %q names no Kubernetes cluster that could report versions of kubelets", p.Name), "set kubernetes in the pool, or remove version_of")
+	case at != nil && p.VersionCommand != "":
+		b.addError(at.Expr.Range(), "version_command prints the version already", "remove version_of or version_command")
+	}
 	if skew, ok := r.readWholeNumber("max_skew", "a number of minor versions", 0, 1000); ok {
 		p.MaxSkew = &skew
 	}

@@ -73,6 +73,7 @@ func rolloutArguments() []argument {
 		{name: "batch_takes", kind: duration, fallback: "30m", meaning: "expected duration of a batch: none starts that would not end within the window"},
 		{name: "max_skew", kind: number, fallback: "any", meaning: "how many minor versions its hosts and the hosts of the pools in `after` may be apart"},
 		{name: "version_command", kind: text, fallback: "the version of the OS", meaning: "command on a host that prints the version that max_skew compares"},
+		{name: "version_of", kind: text, fallback: "\"os\"", meaning: "the version that max_skew compares without a version_command: \"os\", or \"kubelet\", which the Kubernetes node of the host reports; then the `os` block needs `version`, that of its kubelet"},
 		{name: "on_failure", kind: text, fallback: "\"hold\"", meaning: "reaction to a host that fails after its reboot: \"hold\" leaves it held, \"rollback\" boots its previous OS, once for each OS"},
 	}
 }

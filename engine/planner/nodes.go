@@ -24,14 +24,20 @@ func KubernetesConcerned(inv engine.Inventory) []string {
 func AddNodes(inv engine.Inventory, facts map[string]engine.Facts, clusters map[string]kubefacts.ClusterFacts, now time.Time) {
 	for _, name := range KubernetesConcerned(inv) {
 		var hosts []kubefacts.Host
+		versions := map[string]bool{} // hosts whose version is that of their kubelet
 		for _, h := range inv.Hosts {
 			if h.Kubernetes == name {
+				p, _ := inv.Pool(h.Pool)
+				versions[h.Name] = p.VersionOf == engine.KubeletVersion
 				hosts = append(hosts, kubefacts.Host{Name: h.Name, Address: h.Address})
 			}
 		}
 		for host, state := range clusters[name].MatchHosts(hosts, now) {
 			f := facts[host]
 			f.Node = &state
+			if versions[host] {
+				f.Version = state.KubeletVersion
+			}
 			facts[host] = f
 		}
 	}

@@ -19,7 +19,8 @@ type skew struct {
 	runs             map[string]string         // version of each host
 	target           map[string]string         // version of the OS of each host that gets another OS; "": not known
 	staged           map[string]bool           // hosts with nothing left to stage, whose version should be known
-	noVersionPrinted map[string]string         // hosts whose version_command printed no version, and their pools
+	noVersionPrinted map[string]string         // hosts of which no version_command or kubelet has told the version, and their pools
+	kubelets         map[string]bool           // pools whose versions are those of kubelets
 	unknownVersion   []string                  // other hosts whose version is unknown
 }
 
@@ -30,9 +31,10 @@ type skewLimit struct {
 }
 
 func newSkew(in Input, x index, work []engine.HostPlan) *skew {
-	k := &skew{version: map[string]map[string]int{}, runs: map[string]string{}, target: map[string]string{}, staged: map[string]bool{}, noVersionPrinted: map[string]string{}}
+	k := &skew{version: map[string]map[string]int{}, runs: map[string]string{}, target: map[string]string{}, staged: map[string]bool{}, noVersionPrinted: map[string]string{}, kubelets: map[string]bool{}}
 	for _, p := range in.Inventory.Pools {
 		k.version[p.Name] = map[string]int{}
+		k.kubelets[p.Name] = p.VersionOf == engine.KubeletVersion
 		if p.MaxSkew == nil {
 			continue
 		}
@@ -63,7 +65,7 @@ func newSkew(in Input, x index, work []engine.HostPlan) *skew {
 			continue
 		}
 		k.target[hp.Host] = os.Version
-		if os.Version == "" && x.pools[hp.Pool].VersionCommand == "" {
+		if os.Version == "" && !x.pools[hp.Pool].RunsProgramVersion() {
 			k.target[hp.Host] = labels[os.Digest()]
 		}
 		k.staged[hp.Host] = len(hp.Stage) == 0
@@ -71,13 +73,13 @@ func newSkew(in Input, x index, work []engine.HostPlan) *skew {
 	return k
 }
 
-// countVersion counts the version of a host: the output of version_command,
+// countVersion counts the version of a host: the output of version_command or the version of its kubelet,
 // else the version that the inventory has for its OS, else the label of the OS.
-// A pool with a version_command never uses the label.
+// A pool whose version is that of a program never uses the label.
 func (k *skew) countVersion(h engine.Host, p engine.Pool, f engine.Facts, said map[string]string) {
 	v := f.Version
 	if b := f.Booted(); b != nil && v == "" {
-		if v = said[b.Digest]; v == "" && p.VersionCommand == "" {
+		if v = said[b.Digest]; v == "" && !p.RunsProgramVersion() {
 			v = b.Version
 		}
 	}
@@ -87,7 +89,7 @@ func (k *skew) countVersion(h engine.Host, p engine.Pool, f engine.Facts, said m
 		k.runs[h.Name] = v
 		k.version[h.Pool][v]++
 	case !f.Reached() || !limited:
-	case p.VersionCommand != "":
+	case p.RunsProgramVersion():
 		k.noVersionPrinted[h.Name] = h.Pool
 	default:
 		k.unknownVersion = append(k.unknownVersion, h.Name)
@@ -134,6 +136,9 @@ func (k *skew) findBlocker(hp *engine.HostPlan) string {
 		}
 		for _, host := range slices.Sorted(maps.Keys(k.noVersionPrinted)) {
 			if k.noVersionPrinted[host] == other {
+				if k.kubelets[other] {
+					return fmt.Sprintf("the node of %s in pool %s reports no version of its kubelet, and pool %s has max_skew; repair its node, or take the host or version_of out of the inventory", host, other, l.pool)
+				}
 				return fmt.Sprintf("version_command of pool %s prints no version on %s, and pool %s has max_skew; repair the host or the command, or take either out of the inventory", other, host, l.pool)
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"holdfast/engine"
+	"holdfast/engine/kubefacts"
 	"holdfast/engine/planner"
 )
 
@@ -82,6 +83,29 @@ func TestSkewOfPools(t *testing.T) {
 		f.Deployments = f.Deployments[:1]
 		in.Facts["c"] = f
 	}
+	kubelets := func(control, worker, target string) func(*planner.Input) {
+		return func(in *planner.Input) {
+			c := kubefacts.ClusterFacts{Name: "main"}
+			for i := range in.Inventory.Pools {
+				in.Inventory.Pools[i].VersionOf, in.Inventory.Pools[i].Kubernetes = engine.KubeletVersion, "main"
+			}
+			in.Inventory.Kubernetes = []engine.KubernetesCluster{{Name: "main"}}
+			for i := range in.Inventory.Hosts {
+				h := &in.Inventory.Hosts[i]
+				h.Kubernetes = "main"
+				v := worker
+				if h.Name == "c" {
+					v = control
+				}
+				c.Nodes = append(c.Nodes, kubefacts.Node{Name: h.Name, Ready: true, KubeletVersion: v})
+			}
+			d := *in.Desired["w-1"].OS
+			d.Version = target
+			in.Desired["w-1"] = engine.Desired{OS: &d}
+			in.Kubernetes = map[string]kubefacts.ClusterFacts{"main": c}
+			planner.AddNodes(in.Inventory, in.Facts, in.Kubernetes, in.Now)
+		}
+	}
 	for _, tc := range []struct {
 		name                   string
 		control, first, second string
@@ -111,6 +135,9 @@ func TestSkewOfPools(t *testing.T) {
 		{"a version command that fails", "4.14.0", "4.14.0>4.20.0", "4.14.0", 1, func(in *planner.Input) {
 			in.Inventory.Pools[0].VersionCommand = "kubelet --version"
 		}, ";w-1: version_command of pool control prints no version on c"},
+		{"kubelets that are not of the version of the OS", "9.1.0", "9.0.0>9.2.0", "9.0.0", 1, kubelets("v1.30.4", "v1.29.1", "1.31.0"), "w-1;"},
+		{"kubelets too far apart", "9.1.0", "9.0.0>9.2.0", "9.0.0", 1, kubelets("v1.29.4", "v1.29.1", "1.31.0"), ";w-1: it would run 1.31.0 while hosts of pool control run v1.29.4"},
+		{"a kubelet that is not known", "9.1.0", "9.0.0>9.2.0", "9.0.0", 1, kubelets("", "v1.29.1", "1.31.0"), ";w-1: the node of c in pool control reports no version of its kubelet"},
 		{"no label, and the inventory knows what it is", "4.14.0", "4.14.0>4.20.0", "4.14.0", 1, func(in *planner.Input) {
 			in.Facts["c"].Deployments[0].Version = ""
 			in.Desired["c"] = engine.Desired{OS: &engine.OS{Commit: "4.14.0", Version: "4.14"}}

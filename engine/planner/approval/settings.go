@@ -63,6 +63,7 @@ func addPoolSettings(p engine.Pool, t map[string]string) {
 	say("on_failure", string(p.OnFailure))
 	say("reboot: soft", string(p.Reboot.Soft))
 	say("version_command", p.VersionCommand)
+	say("version_of", string(p.VersionOf))
 	say("kubernetes", p.Kubernetes)
 	if p.OS != nil {
 		os := *p.OS
