@@ -38,7 +38,8 @@ undoes that. The same command goes on after an interruption.
 A staging in progress on the host is stopped. hold reads the whole site first. It
 warns of every run that is under way, of an unfinished roll-out, of any bastion,
 and if an etcd cluster has no more than its quorum without the hosts. It refuses if
-the cluster would lose its quorum. hold and release are journaled: holdfast runs
+the cluster would lose its quorum, or with --power-off, if max_unavailable of the
+pool or of the site would be exceeded. hold and release are journaled: holdfast runs
 lists them.`,
 		Example: `  holdfast hold worker-03 --reason "DIMM swap" --ticket OPS-17 --for 4h
   holdfast hold worker-03 --extend --for 2d`,
@@ -71,7 +72,7 @@ lists them.`,
 	cmd.Flags().BoolVar(&f.powerOff, "power-off", false, "shut the hosts down once they are held, and keep their power off until their release")
 	cmd.Flags().StringVar(&shutdown, "shutdown-timeout", "5m", "with --power-off, `DURATION` after which the power of a host that has not shut down is cut")
 	cmd.Flags().BoolVar(&f.extend, "extend", false, "extend your hold to the time of --for from now")
-	cmd.Flags().BoolVar(&f.force, "force", false, "hold hosts although their etcd cluster loses its quorum; with --extend, extend holds of other people, too")
+	cmd.Flags().BoolVar(&f.force, "force", false, "hold hosts although their etcd cluster loses its quorum or max_unavailable is exceeded; with --extend, extend holds of other people, too")
 	return cmd
 }
 

@@ -58,7 +58,7 @@ func NewPlan(r Request, seen Observation, now time.Time) engine.MaintenancePlan 
 	if r.NeedsSite() {
 		p.Notices = seen.Site.findNotices(r.Hosts, r.Force)
 		if !r.Force {
-			refusal = seen.Site.findRefusal(r.Hosts)
+			refusal = seen.Site.findRefusal(r.Hosts, r.PowerOff)
 		}
 	}
 	for _, host := range r.Hosts {

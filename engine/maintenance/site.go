@@ -139,13 +139,17 @@ func (s Site) findTightClusters(hosts []string, force bool) (notices []engine.Ma
 	return notices
 }
 
-// findRefusal returns why none of the hosts must be held, or "".
-func (s Site) findRefusal(hosts []string) string {
+// findRefusal returns why none of the hosts must be held, or "". Budgets limit only holds of hosts that are switched off: a host that is
+// only held keeps running.
+func (s Site) findRefusal(hosts []string, powerOff bool) string {
 	var lost []string
 	for _, c := range ClustersOf(s.Inventory, hosts) {
 		if forecast, refused := s.judgeQuorum(c, hosts); refused {
 			lost = append(lost, forecast.String())
 		}
+	}
+	if powerOff {
+		lost = append(lost, s.findFullBudgets(hosts)...)
 	}
 	return strings.Join(lost, "; ")
 }
