@@ -52,8 +52,8 @@ func TestInstalled(t *testing.T) {
 	t.Run("same bytes", p.tryAgain)
 	t.Run("lint", p.lint)
 	for name, suite := range map[string]debian{
-		"debian 12": {"bookworm", "systemd,systemd-sysv,dbus,man-db"}, "debian 13": {"trixie", "systemd,systemd-sysv,dbus,man-db"},
-		"testing": {"testing", "systemd,systemd-sysv,dbus,man-db"}, "debian 13 without systemd": {"trixie", "passwd"},
+		"debian 12": {"bookworm", "systemd,systemd-sysv,dbus,man-db,passwd"}, "debian 13": {"trixie", "systemd,systemd-sysv,dbus,man-db,passwd"},
+		"testing": {"testing", "systemd,systemd-sysv,dbus,man-db,passwd"}, "debian 13 without systemd": {"trixie", "passwd"},
 	} {
 		t.Run(name, func(t *testing.T) { p.tryDeb(t, suite) })
 	}
@@ -144,7 +144,7 @@ func (p trials) tryDeb(t *testing.T, d debian) {
 
 // tryRPM installs the packages of rpm with Debian's rpm, in Debian.
 func (p trials) tryRPM(t *testing.T) {
-	root := p.makeRoot(t, debian{"trixie", "systemd,systemd-sysv,dbus,man-db"})
+	root := p.makeRoot(t, debian{"trixie", "systemd,systemd-sysv,dbus,man-db,passwd"})
 	t.Log(runTool(t, "sh", "-c", rpmScript, "rpm.sh", root, p.find(t, "old", ".x86_64.rpm"), p.find(t, "new", ".x86_64.rpm"), p.version))
 	if requires := runTool(t, "rpm", "-qp", "--requires", p.find(t, "new", ".aarch64.rpm")); strings.Contains(requires, "lib") {
 		t.Errorf("the package of a static program requires %s", requires)
