@@ -33,13 +33,13 @@ func (s Survey) WithRoom(workloads map[string]kubefacts.Workload) Survey {
 	return s
 }
 
-// DrainsTogether reports whether the first batch of a plan drains several nodes.
+// DrainsTogether reports whether the first batch of a plan drains several nodes that must not wait for each other.
 func (s Survey) DrainsTogether(p engine.Plan) bool {
 	drained := 0
 	for _, b := range p.Batches[:min(1, len(p.Batches))] {
 		for _, host := range b.Hosts {
 			if hp := p.Host(host); hp != nil {
-				if _, drains := s.nodeToDrain(*hp); drains {
+				if _, drains := s.nodeToDrain(*hp); drains && !s.sharesBudgets(*hp) {
 					drained++
 				}
 			}
@@ -84,8 +84,14 @@ func (s Survey) drainOptions(hp engine.HostPlan) kubefacts.DrainOptions {
 	if k == nil {
 		return kubefacts.DrainOptions{}
 	}
-	selector, _ := kubefacts.ParseSelector(k.PodSelector) // the inventory has checked it
-	return kubefacts.DrainOptions{ByAPI: true, Force: k.Force, DeleteEmptyDirData: k.DeleteEmptydirData, PodSelector: selector}
+	options, _ := ParseDrainOptions(*k) // the inventory has checked the selector
+	return options
+}
+
+// ParseDrainOptions returns the options of a drain through the API. The error is about its selector.
+func ParseDrainOptions(k engine.KubernetesDrain) (kubefacts.DrainOptions, error) {
+	selector, err := kubefacts.ParseSelector(k.PodSelector)
+	return kubefacts.DrainOptions{ByAPI: true, Force: k.Force, DeleteEmptyDirData: k.DeleteEmptydirData, PodSelector: selector}, err
 }
 
 // forecastDrains returns what each drain moves, and what stops it, for the hosts of a plan.

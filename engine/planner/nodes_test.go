@@ -212,6 +212,9 @@ func TestDrainRoom(t *testing.T) {
 				for _, b := range plan.Batches {
 					batches = append(batches, b.Hosts)
 				}
+				if together := s.DrainsTogether(plan); together != (len(batches[0]) > 1 && !x.share) {
+					t.Errorf("%v: drains together: %v", batches, together)
+				}
 				later := slices.DeleteFunc(slices.Clone(plan.Warnings), func(text string) bool { return !strings.Contains(text, "in a later batch") })
 				if fmt.Sprint(batches) != x.batches || strings.Join(later, "\n") != x.warned || len(plan.Excluded) > 0 {
 					t.Errorf("%v, %q, %v", batches, later, plan.Excluded)

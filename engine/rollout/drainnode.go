@@ -10,6 +10,7 @@ import (
 	"holdfast/engine"
 	"holdfast/engine/event"
 	"holdfast/engine/kubefacts"
+	"holdfast/engine/planner"
 )
 
 const (
@@ -51,7 +52,7 @@ func newNodeDrain(w *hostWait, s engine.Step) *nodeDrain {
 // run takes the lease, cordons the node, and evicts its pods until none is left. Nothing evicts a pod by force: a pod whose budget allows
 // no eviction stays until the time is over.
 func (d *nodeDrain) run(ctx context.Context) error {
-	options, err := drainOptions(d.want.Options)
+	options, err := planner.ParseDrainOptions(d.want.Options)
 	if err != nil {
 		return err
 	}
@@ -75,12 +76,6 @@ func (d *nodeDrain) run(ctx context.Context) error {
 		return nil
 	}
 	return &engine.Failure{Kind: engine.DrainFailure, Cause: f.Cause}
-}
-
-// drainOptions returns the options of a drain. The inventory has checked the selector.
-func drainOptions(k engine.KubernetesDrain) (kubefacts.DrainOptions, error) {
-	selector, err := kubefacts.ParseSelector(k.PodSelector)
-	return kubefacts.DrainOptions{ByAPI: true, Force: k.Force, DeleteEmptyDirData: k.DeleteEmptydirData, PodSelector: selector}, err
 }
 
 // look takes the node if that is left to do, and evicts the pods that can go now. It returns the reason to look again, or "".
