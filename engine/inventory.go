@@ -281,3 +281,18 @@ func findByName[T any](list []T, name string, key func(*T) string) (T, bool) {
 	var none T
 	return none, false
 }
+
+// UnavailableLimits returns how many hosts of each pool may be unavailable, and by "" how many of the site, if the site has a budget.
+func (inv Inventory) UnavailableLimits() map[string]int {
+	sizes, limits := map[string]int{}, map[string]int{}
+	for _, h := range inv.Hosts {
+		sizes[h.Pool]++
+	}
+	for _, p := range inv.Pools {
+		limits[p.Name] = p.MaxUnavailable.Of(sizes[p.Name])
+	}
+	if inv.MaxUnavailable.Set {
+		limits[""] = inv.MaxUnavailable.Of(len(inv.Hosts))
+	}
+	return limits
+}

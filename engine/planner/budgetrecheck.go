@@ -37,11 +37,11 @@ type Budgets struct {
 // facts.
 func NewBudgets(inv engine.Inventory, facts map[string]engine.Facts, plan engine.Plan) Budgets {
 	b := Budgets{
-		pools: map[string]string{}, limits: map[string]int{}, counted: map[string]int{},
+		pools: map[string]string{}, counted: map[string]int{},
 		unavailable: map[string]bool{}, disruptedPools: map[string]bool{},
 	}
 	inv, _ = standing.WithoutLeaving(inv)
-	b.hosts = inv.Hosts
+	b.hosts, b.limits = inv.Hosts, inv.UnavailableLimits()
 	batch := map[string]bool{}
 	for _, name := range plan.Batches[0].Hosts {
 		batch[name] = true
@@ -51,9 +51,7 @@ func NewBudgets(inv engine.Inventory, facts map[string]engine.Facts, plan engine
 			b.unavailable[hp.Host], b.disruptedPools[hp.Pool] = true, true
 		}
 	}
-	sizes := map[string]int{}
 	for _, h := range inv.Hosts {
-		sizes[h.Pool]++
 		b.pools[h.Name] = h.Pool
 		if f, seen := facts[h.Name]; !seen || (standing.View{}).Judge(h, engine.Pool{}, f).IsUnavailable() {
 			b.unavailable[h.Name] = true
@@ -62,12 +60,6 @@ func NewBudgets(inv engine.Inventory, facts map[string]engine.Facts, plan engine
 			b.counted[h.Pool]++
 			b.counted[""]++
 		}
-	}
-	for _, p := range inv.Pools {
-		b.limits[p.Name] = p.MaxUnavailable.Of(sizes[p.Name])
-	}
-	if inv.MaxUnavailable.Set {
-		b.limits[""] = inv.MaxUnavailable.Of(len(inv.Hosts))
 	}
 	return b
 }

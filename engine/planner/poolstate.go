@@ -92,13 +92,12 @@ func (w *poolState) describeClosedWindow() string {
 
 func newPoolStates(in Input, x index, s surveyResult) map[string]*poolState {
 	states := map[string]*poolState{}
+	limits := in.Inventory.UnavailableLimits()
 	site := &siteBudget{}
+	site.limit = limits[""]
 	idle := s.absentHostsWithoutWork()
-	if in.Inventory.MaxUnavailable.Set {
-		site.limit = in.Inventory.MaxUnavailable.Of(len(in.Inventory.Hosts))
-	}
 	for _, p := range in.Inventory.Pools {
-		w := &poolState{Pool: p, site: site, limit: p.MaxUnavailable.Of(x.sizes[p.Name]), failedHosts: s.failedHosts[p.Name], failureBudget: in.failureBudgetOf(p, x.sizes[p.Name])}
+		w := &poolState{Pool: p, site: site, limit: limits[p.Name], failedHosts: s.failedHosts[p.Name], failureBudget: in.failureBudgetOf(p, x.sizes[p.Name])}
 		open, opens := window.MayBegin(p.Windows, in.Now, p.Takes())
 		if w.outsideWindow, w.windowOpens = !open, opens; w.outsideWindow {
 			w.windowCloses, _ = window.OpenUntil(p.Windows, in.Now)
