@@ -1,12 +1,14 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"strconv"
 
 	"github.com/spf13/cobra"
 
 	"holdfast/cmd/holdfast-lab/internal/host"
+	"holdfast/cmd/holdfast-lab/internal/lab"
 )
 
 func superviseCommand() *cobra.Command {
@@ -16,21 +18,6 @@ func superviseCommand() *cobra.Command {
 		Args:   cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return host.Supervise(cmd.Context(), host.Folder(args[0]))
-		},
-	}
-}
-
-func bmcCommand(open opener) *cobra.Command {
-	return &cobra.Command{
-		Use:    "bmc",
-		Hidden: true,
-		Args:   cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			l, err := open(cmd)
-			if err != nil {
-				return err
-			}
-			return l.ServeBMCHere(cmd.Context())
 		},
 	}
 }
@@ -54,9 +41,18 @@ func serveCommand(open opener) *cobra.Command {
 	}
 }
 
+func bmcCommand(open opener) *cobra.Command {
+	return serviceCommand(open, "bmc", (*lab.Lab).ServeBMCHere)
+}
+
 func kubernetesCommand(open opener) *cobra.Command {
+	return serviceCommand(open, "kubernetes", (*lab.Lab).RunKubernetesHere)
+}
+
+// serviceCommand runs a service of the lab until it is told to end.
+func serviceCommand(open opener, name string, run func(*lab.Lab, context.Context) error) *cobra.Command {
 	return &cobra.Command{
-		Use:    "kubernetes",
+		Use:    name,
 		Hidden: true,
 		Args:   cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -64,7 +60,7 @@ func kubernetesCommand(open opener) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return l.RunKubernetesHere(cmd.Context())
+			return run(l, cmd.Context())
 		},
 	}
 }

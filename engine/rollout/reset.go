@@ -17,7 +17,7 @@ type bootReset struct {
 	hp    engine.HostPlan
 	after time.Duration // since the begin of the wait; 0: never
 	began time.Time
-	told  string // what was done, as a part of the missing condition; "": nothing yet
+	told  string // the outcome of the one attempt, for the text about the wait; "": it has not been tried
 }
 
 func (r *stepRunner) newBootReset(hp engine.HostPlan, want engine.AwaitBoot) *bootReset {

@@ -18,7 +18,7 @@ import (
 // resetBMC is the BMC of one host, which hangs in its reboot until it is reset.
 type resetBMC struct {
 	host  *simulator.Host
-	power string // what it reports
+	power string // the PowerState that it reports
 	fails error  // of each call
 	dead  bool   // a reset does not help
 	sent  []engine.PowerTarget

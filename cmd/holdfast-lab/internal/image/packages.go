@@ -12,8 +12,11 @@ import (
 
 const keyring = "/usr/share/keyrings/debian-archive-keyring.gpg" // of Debian's archive
 
-// tools maps the programs of the lab to their Debian or Ubuntu packages.
-var tools = []struct{ path, pkg string }{
+// tool is a program, and its package in Debian and Ubuntu.
+type tool struct{ path, pkg string }
+
+// tools are the programs of every lab.
+var tools = []tool{
 	{"/usr/bin/systemd-nspawn", "systemd-container"},
 	{"/usr/bin/ostree", "ostree"},
 	{"/usr/bin/mmdebstrap", "mmdebstrap"},
@@ -33,24 +36,18 @@ const emulatorPath = "/usr/bin/qemu-system-x86_64"
 
 // InstallEmulator installs qemu if it is missing. Only hosts in qemu need it.
 func InstallEmulator(ctx context.Context, log func(format string, args ...any)) error {
-	if _, err := os.Stat(emulatorPath); err == nil {
-		return nil
-	}
-	log("install packages: %v", []string{"qemu-system-x86"})
-	return installPackages(ctx, []string{"qemu-system-x86"})
+	return installMissing(ctx, log, missingPackages([]tool{{emulatorPath, "qemu-system-x86"}}))
 }
 
 // InstallRedfishClients installs the Redfish clients of Debian that are missing.
 func InstallRedfishClients(ctx context.Context, log func(format string, args ...any)) error {
-	var missing []string
-	for _, c := range []struct{ path, pkg string }{
+	return installMissing(ctx, log, missingPackages([]tool{
 		{"/usr/bin/sushycli", "python3-sushy-cli"}, // which needs python3-sushy
 		{"/usr/bin/redfishtool", "redfishtool"},
-	} {
-		if _, err := os.Stat(c.path); errors.Is(err, fs.ErrNotExist) {
-			missing = append(missing, c.pkg)
-		}
-	}
+	}))
+}
+
+func installMissing(ctx context.Context, log func(format string, args ...any), missing []string) error {
 	if len(missing) == 0 {
 		return nil
 	}
@@ -61,11 +58,14 @@ func InstallRedfishClients(ctx context.Context, log func(format string, args ...
 // InstallTools installs the packages that the lab needs and that are missing on
 // this machine.
 func InstallTools(ctx context.Context, log func(format string, args ...any)) error {
-	if missing := missingPackages(); len(missing) > 0 {
-		log("install packages: %v", missing)
-		if err := installPackages(ctx, missing); err != nil {
-			return err
+	missing := missingPackages(tools)
+	for _, t := range searched {
+		if _, err := exec.LookPath(t.name); err != nil {
+			missing = append(missing, t.pkg)
 		}
+	}
+	if err := installMissing(ctx, log, missing); err != nil {
+		return err
 	}
 	if !lacksMachineID(machineIDFile) {
 		return nil
@@ -97,15 +97,10 @@ func installPackages(ctx context.Context, missing []string) error {
 	return runApt(ctx, append([]string{"install", "-y", "--no-install-recommends"}, missing...)...)
 }
 
-func missingPackages() []string {
+func missingPackages(of []tool) []string {
 	var pkgs []string
-	for _, t := range tools {
+	for _, t := range of {
 		if _, err := os.Stat(t.path); errors.Is(err, fs.ErrNotExist) {
-			pkgs = append(pkgs, t.pkg)
-		}
-	}
-	for _, t := range searched {
-		if _, err := exec.LookPath(t.name); err != nil {
 			pkgs = append(pkgs, t.pkg)
 		}
 	}

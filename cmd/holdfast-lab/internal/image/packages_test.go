@@ -30,7 +30,7 @@ func TestHostsAreCheckedWithDebianKeys(t *testing.T) {
 	if args := (Store{Suite: Trixie}).bootstrapArgs(); !slices.Contains(args, "--keyring="+file) {
 		t.Errorf("mmdebstrap is not told about %s: %q", file, args)
 	}
-	if !slices.ContainsFunc(tools, func(tool struct{ path, pkg string }) bool { return tool.path == file }) {
+	if !slices.ContainsFunc(tools, func(tool tool) bool { return tool.path == file }) {
 		t.Errorf("the package with %s is not installed", file)
 	}
 }

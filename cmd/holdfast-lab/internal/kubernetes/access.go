@@ -62,7 +62,7 @@ func (f Folder) MakeAccess(nodes []Node) error {
 	files := map[string][]byte{"ca.crt": ca.Cert, "server.crt": server.Cert, "server.key": server.Key, "accounts.key": private, "accounts.pub": public}
 	users := []string{Admin, Holdfast, controller, scheduler}
 	for _, n := range nodes {
-		users = append(users, n.user())
+		users = append(users, n.userName())
 	}
 	var tokens strings.Builder
 	for i, user := range users {

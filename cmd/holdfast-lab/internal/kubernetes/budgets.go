@@ -25,7 +25,7 @@ type BudgetWatch struct {
 	report BudgetReport
 }
 
-// BudgetReport is what a watch has seen.
+// BudgetReport has the counts of a watch.
 type BudgetReport struct {
 	Looks   int // that were answered
 	Fewest  map[string]int64
@@ -59,7 +59,7 @@ func WatchBudgets(ctx context.Context, f Folder, dial func(ctx context.Context, 
 	w := &BudgetWatch{api: api, cancel: cancel, report: BudgetReport{Fewest: map[string]int64{}, Desired: map[string]int64{}, Below: map[string]string{}}}
 	w.wg.Go(func() {
 		for ; ctx.Err() == nil; _ = clock.Sleep(ctx, 100*time.Millisecond) { // the loop ends with ctx
-			w.look(ctx)
+			w.countOnce(ctx)
 		}
 	})
 	return w, nil
@@ -72,8 +72,9 @@ func (w *BudgetWatch) Stop() BudgetReport {
 	return w.report
 }
 
-// look reads budgets first: a pod that ends between the two answers counts as not ready, and its budget is then as it was before.
-func (w *BudgetWatch) look(ctx context.Context) {
+// countOnce reads the budgets before the pods. If a pod ends in between, it does not count as ready, and its budget is the one that the API
+// had before the end of the pod.
+func (w *BudgetWatch) countOnce(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	budgets, err := w.api.Resource(budgetKind).List(ctx, metav1.ListOptions{})
@@ -86,11 +87,11 @@ func (w *BudgetWatch) look(ctx context.Context) {
 	}
 	w.report.Looks++
 	for i := range budgets.Items {
-		w.count(&budgets.Items[i], pods.Items)
+		w.countReady(&budgets.Items[i], pods.Items)
 	}
 }
 
-func (w *BudgetWatch) count(budget *unstructured.Unstructured, pods []unstructured.Unstructured) {
+func (w *BudgetWatch) countReady(budget *unstructured.Unstructured, pods []unstructured.Unstructured) {
 	matched, _, _ := unstructured.NestedStringMap(budget.Object, "spec", "selector", "matchLabels")
 	selector := labels.SelectorFromSet(matched)
 	desired, _, _ := unstructured.NestedInt64(budget.Object, "status", "desiredHealthy")

@@ -64,7 +64,7 @@ func Build(ctx context.Context, log func(string, ...any)) (Programs, error) {
 	if err != nil {
 		return "", fmt.Errorf("build Kubernetes: %w", err)
 	}
-	defer func() { _ = os.RemoveAll(dir) }() // only what is left of a failed build
+	defer func() { _ = os.RemoveAll(dir) }() // the build has moved its programs away, or has failed
 	if err := buildIn(ctx, dir); err != nil {
 		return "", fmt.Errorf("build Kubernetes: %w", err)
 	}

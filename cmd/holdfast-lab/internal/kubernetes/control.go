@@ -52,7 +52,7 @@ func (cp *controlPlane) serveControl(ctx context.Context) error {
 		}
 	}
 	mux.HandleFunc("GET /ready", answer(func(*http.Request) error { return cp.checkReady() }))
-	mux.HandleFunc("GET /api", answer(func(r *http.Request) error { return cp.kubectl(r.Context(), "", "get", "--raw=/readyz") }))
+	mux.HandleFunc("GET /api", answer(func(r *http.Request) error { return cp.runKubectl(r.Context(), "", "get", "--raw=/readyz") }))
 	mux.HandleFunc("POST /api", answer(func(r *http.Request) error { return cp.changeAPI(Action(r.FormValue("do")), r.FormValue("name")) }))
 	mux.HandleFunc("POST /kubelet", answer(func(r *http.Request) error { return cp.changeKubelet(Action(r.FormValue("do")), r.FormValue("name")) }))
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", ControlAddress)
@@ -85,15 +85,15 @@ func (cp *controlPlane) changeAPI(a Action, name string) error {
 		cp.wanted = a == Start
 		return nil
 	case Freeze:
-		return cp.api.signal(unix.SIGSTOP)
+		return cp.api.sendSignal(unix.SIGSTOP)
 	case Thaw:
-		return cp.api.signal(unix.SIGCONT)
+		return cp.api.sendSignal(unix.SIGCONT)
 	case On:
 		if name != "" && cp.kubelets[name] == nil {
 			return fmt.Errorf("host %s: %w", name, errUnknown)
 		}
 		cp.apiHost = name
-		_ = cp.api.signal(unix.SIGKILL) // it starts again, with the member of its host
+		_ = cp.api.sendSignal(unix.SIGKILL) // it starts again, with the member of its host
 		return nil
 	}
 	return fmt.Errorf("action %s: %w", a, errUnknown)
@@ -117,7 +117,7 @@ type Client struct {
 // WaitReady waits until the API answers and all nodes are Ready.
 func (c Client) WaitReady(ctx context.Context) error {
 	for {
-		err := c.ask(ctx, http.MethodGet, "/ready", nil)
+		err := c.sendRequest(ctx, http.MethodGet, "/ready", nil)
 		if err == nil {
 			return nil
 		}
@@ -128,19 +128,21 @@ func (c Client) WaitReady(ctx context.Context) error {
 }
 
 // CheckAPI returns an error unless the API server is ready.
-func (c Client) CheckAPI(ctx context.Context) error { return c.ask(ctx, http.MethodGet, "/api", nil) }
+func (c Client) CheckAPI(ctx context.Context) error {
+	return c.sendRequest(ctx, http.MethodGet, "/api", nil)
+}
 
 // ChangeAPI changes the API server. Only On takes the name of a host.
 func (c Client) ChangeAPI(ctx context.Context, a Action, host string) error {
-	return c.ask(ctx, http.MethodPost, "/api", url.Values{"do": {string(a)}, "name": {host}})
+	return c.sendRequest(ctx, http.MethodPost, "/api", url.Values{"do": {string(a)}, "name": {host}})
 }
 
 // ChangeKubelet stops or starts the kubelet of a node.
 func (c Client) ChangeKubelet(ctx context.Context, a Action, node string) error {
-	return c.ask(ctx, http.MethodPost, "/kubelet", url.Values{"do": {string(a)}, "name": {node}})
+	return c.sendRequest(ctx, http.MethodPost, "/kubelet", url.Values{"do": {string(a)}, "name": {node}})
 }
 
-func (c Client) ask(ctx context.Context, method, path string, form url.Values) error {
+func (c Client) sendRequest(ctx context.Context, method, path string, form url.Values) error {
 	r, err := http.NewRequestWithContext(ctx, method, "http://"+ControlAddress+path, strings.NewReader(form.Encode()))
 	if err != nil {
 		return err

@@ -57,7 +57,7 @@ func Run(ctx context.Context, c Config) error {
 	cp.manager = newProgram(c, "kube-controller-manager", cp.managerFlags()...)
 	cp.scheduler = newProgram(c, "kube-scheduler", "--kubeconfig="+c.Folder.Kubeconfig(scheduler), "--leader-elect=false", "--secure-port=0")
 	for _, n := range c.Nodes {
-		config, err := clientConfig(c.Folder.Kubeconfig(n.user()))
+		config, err := clientConfig(c.Folder.Kubeconfig(n.userName()))
 		if err != nil {
 			return err
 		}
@@ -72,7 +72,7 @@ func Run(ctx context.Context, c Config) error {
 	defer wg.Wait()
 	defer cancel()
 	for _, k := range cp.kubelets {
-		wg.Go(func() { k.run(ctx) })
+		wg.Go(func() { k.runWhileUp(ctx) })
 	}
 	wg.Go(func() { cp.superviseAll(ctx) })
 	wg.Go(func() { cp.completeCluster(ctx) })
@@ -130,16 +130,16 @@ func (cp *controlPlane) superviseAll(ctx context.Context) {
 	defer runtime.UnlockOSThread()
 	defer func() {
 		for _, p := range []*program{cp.manager, cp.scheduler, cp.api} {
-			p.end()
+			p.endProcess()
 		}
 	}()
 	for ; ctx.Err() == nil; _ = clock.Sleep(ctx, 100*time.Millisecond) { // the loop ends with ctx
 		switch {
 		case !cp.wantsAPI():
-			cp.api.end()
+			cp.api.endProcess()
 			continue
 		case !cp.api.isRunning():
-			cp.report(cp.api.start(cp.apiFlags()))
+			cp.logError(cp.api.startProcess(cp.apiFlags()))
 			continue
 		}
 		if cp.manager.isRunning() && cp.scheduler.isRunning() || !cp.isAPIReady(ctx) {
@@ -147,13 +147,13 @@ func (cp *controlPlane) superviseAll(ctx context.Context) {
 		}
 		for _, p := range []*program{cp.manager, cp.scheduler} {
 			if !p.isRunning() {
-				cp.report(p.start(nil))
+				cp.logError(p.startProcess(nil))
 			}
 		}
 	}
 }
 
-func (cp *controlPlane) report(err error) {
+func (cp *controlPlane) logError(err error) {
 	if err != nil {
 		cp.Log("%v", err)
 	}
@@ -175,19 +175,19 @@ func (cp *controlPlane) readAPIHost() string {
 }
 
 func (cp *controlPlane) isAPIReady(ctx context.Context) bool {
-	return cp.kubectl(ctx, "", "get", "--raw=/readyz") == nil
+	return cp.runKubectl(ctx, "", "get", "--raw=/readyz") == nil
 }
 
 // completeCluster makes the rights of holdfast and the namespace of leases, and waits until all nodes are Ready.
 func (cp *controlPlane) completeCluster(ctx context.Context) {
 	for _, step := range []func() error{
-		func() error { return cp.kubectl(ctx, "", "get", "--raw=/readyz") },
-		func() error { return cp.kubectl(ctx, leaseNamespace+rights, "apply", "-f", "-") },
+		func() error { return cp.runKubectl(ctx, "", "get", "--raw=/readyz") },
+		func() error { return cp.runKubectl(ctx, leaseNamespace+rights, "apply", "-f", "-") },
 		func() error {
-			return cp.kubectl(ctx, "", append([]string{"wait", "--for=condition=Ready", "--timeout=10s"}, cp.nodeNames()...)...)
+			return cp.runKubectl(ctx, "", append([]string{"wait", "--for=condition=Ready", "--timeout=10s"}, cp.nodeNames()...)...)
 		},
 		// A pod needs this account of its namespace.
-		func() error { return cp.kubectl(ctx, "", "get", "serviceaccount", "default") },
+		func() error { return cp.runKubectl(ctx, "", "get", "serviceaccount", "default") },
 	} {
 		for ctx.Err() == nil {
 			err := step()
@@ -211,8 +211,8 @@ func (cp *controlPlane) nodeNames() []string {
 	return names
 }
 
-// kubectl runs kubectl as administrator.
-func (cp *controlPlane) kubectl(ctx context.Context, stdin string, args ...string) error {
+// runKubectl runs kubectl as administrator.
+func (cp *controlPlane) runKubectl(ctx context.Context, stdin string, args ...string) error {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, cp.Programs.Kubectl(), append([]string{"--kubeconfig=" + cp.Folder.Kubeconfig(Admin), "--request-timeout=10s"}, args...)...)

@@ -26,7 +26,7 @@ type Node struct {
 	Follow func(ctx context.Context, beat func(bootID string))
 }
 
-func (n Node) user() string { return nodePrefix + n.Name }
+func (n Node) userName() string { return nodePrefix + n.Name }
 
 // Times of the stand-in. The controller manager calls a node not Ready after nodeGrace without a renewed lease, and node.lease is
 // shorter than that also on a busy machine.
@@ -73,8 +73,8 @@ const (
 	podStopping
 )
 
-// run keeps the node Ready while its host is up, until ctx ends.
-func (k *kubelet) run(ctx context.Context) {
+// runWhileUp keeps the node Ready while its host is up, until ctx ends.
+func (k *kubelet) runWhileUp(ctx context.Context) {
 	var wg conc.WaitGroup
 	defer wg.Wait()
 	wg.Go(func() {
@@ -122,17 +122,17 @@ func (k *kubelet) runWhileAlive(ctx context.Context, boot string) {
 	var wg conc.WaitGroup
 	defer wg.Wait()
 	defer cancel()
-	wg.Go(func() { k.every(ctx, statusInterval, "status", k.putStatus) })
-	wg.Go(func() { k.every(ctx, leaseInterval, "lease", k.renewLease) })
+	wg.Go(func() { k.repeat(ctx, statusInterval, "status", k.putStatus) })
+	wg.Go(func() { k.repeat(ctx, leaseInterval, "lease", k.renewLease) })
 	wg.Go(func() {
-		k.every(ctx, 200*time.Millisecond, "pods", func(ctx context.Context) error { return k.followPods(ctx, &wg) })
+		k.repeat(ctx, 200*time.Millisecond, "pods", func(ctx context.Context) error { return k.followPods(ctx, &wg) })
 	})
 	for k.aliveBoot() == boot && clock.Sleep(ctx, 100*time.Millisecond) == nil {
 	}
 }
 
-// every repeats do. A failure is tried again after half a second.
-func (k *kubelet) every(ctx context.Context, interval time.Duration, name string, do func(context.Context) error) {
+// repeat repeats do. A failure is tried again after half a second.
+func (k *kubelet) repeat(ctx context.Context, interval time.Duration, name string, do func(context.Context) error) {
 	for ctx.Err() == nil {
 		wait := interval
 		if err := do(ctx); err != nil && ctx.Err() == nil {

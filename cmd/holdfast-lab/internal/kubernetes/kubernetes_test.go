@@ -21,7 +21,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// TestRightsAreThoseOfTheExample: what the lab shows to be enough is the file that users copy.
+// TestRightsAreThoseOfTheExample: the lab tests the rights in the file that users copy.
 func TestRightsAreThoseOfTheExample(t *testing.T) {
 	example, err := os.ReadFile("../../../../examples/kubernetes-rbac.yaml")
 	if err != nil {
@@ -149,16 +149,16 @@ func TestBudgetWatch(t *testing.T) {
 		return *p
 	}
 	w := &BudgetWatch{report: BudgetReport{Fewest: map[string]int64{}, Desired: map[string]int64{}, Below: map[string]string{}}}
-	w.count(budget, []unstructured.Unstructured{ready("a")})
+	w.countReady(budget, []unstructured.Unstructured{ready("a")})
 	if len(w.report.Fewest) > 0 {
 		t.Error("the watch has begun before the pods were up")
 	}
-	w.count(budget, []unstructured.Unstructured{ready("a"), ready("b"), ready("c")})
-	w.count(budget, []unstructured.Unstructured{ready("a"), ready("b")})
+	w.countReady(budget, []unstructured.Unstructured{ready("a"), ready("b"), ready("c")})
+	w.countReady(budget, []unstructured.Unstructured{ready("a"), ready("b")})
 	if len(w.report.Below) > 0 {
 		t.Errorf("below: %v", w.report.Below)
 	}
-	w.count(budget, []unstructured.Unstructured{ready("a"), *newPod("b", true, nil)})
+	w.countReady(budget, []unstructured.Unstructured{ready("a"), *newPod("b", true, nil)})
 	if w.report.Fewest["default/web"] != 1 || w.report.Below["default/web"] == "" {
 		t.Errorf("%+v", w.report)
 	}

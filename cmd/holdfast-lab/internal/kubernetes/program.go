@@ -25,13 +25,13 @@ func newProgram(c Config, name string, flags ...string) *program {
 	return &program{name: name, path: c.Programs.path(name), flags: flags, log: c.Folder.path(name + ".log")}
 }
 
-func (p *program) start(more []string) error {
+func (p *program) startProcess(more []string) error {
 	log, err := os.OpenFile(p.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return fmt.Errorf("start %s: %w", p.name, err)
 	}
 	defer func() { _ = log.Close() }()                       // the process has its own
-	cmd := exec.Command(p.path, append(p.flags, more...)...) //nolint:noctx // end ends it
+	cmd := exec.Command(p.path, append(p.flags, more...)...) //nolint:noctx // endProcess ends it
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.SysProcAttr = &unix.SysProcAttr{Pdeathsig: unix.SIGKILL}
 	if err := cmd.Start(); err != nil {
@@ -48,10 +48,10 @@ func (p *program) start(more []string) error {
 	return nil
 }
 
-func (p *program) isRunning() bool { return p.running() != nil }
+func (p *program) isRunning() bool { return p.findProcess() != nil }
 
-// running returns the process, or nil if it does not run.
-func (p *program) running() *os.Process {
+// findProcess returns the process, or nil if it does not run.
+func (p *program) findProcess() *os.Process {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.cmd == nil {
@@ -65,16 +65,16 @@ func (p *program) running() *os.Process {
 	}
 }
 
-// end kills the process: an API server that is asked to end lives for minutes while clients follow objects.
-func (p *program) end() {
-	if process := p.running(); process != nil {
+// endProcess kills the process: an API server that is asked to end lives for minutes while clients follow objects.
+func (p *program) endProcess() {
+	if process := p.findProcess(); process != nil {
 		_ = process.Kill() // it may have ended
 		<-p.done
 	}
 }
 
-func (p *program) signal(s os.Signal) error {
-	process := p.running()
+func (p *program) sendSignal(s os.Signal) error {
+	process := p.findProcess()
 	if process == nil {
 		return fmt.Errorf("%s does not run", p.name)
 	}

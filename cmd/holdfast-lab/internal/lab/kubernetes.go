@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -61,7 +60,7 @@ func (l *Lab) RunKubernetesHere(ctx context.Context) (err error) {
 		fmt.Fprintf(os.Stderr, time.Now().Format(time.TimeOnly)+" "+format+"\n", args...)
 	}}
 	for _, h := range l.Hosts() {
-		c.Nodes = append(c.Nodes, kubernetes.Node{Name: h.Name, Address: h.Address(), Follow: h.follow})
+		c.Nodes = append(c.Nodes, kubernetes.Node{Name: h.Name, Address: h.Address(), Follow: h.followBoot})
 	}
 	return kubernetes.Run(ctx, c)
 }
@@ -83,7 +82,7 @@ func (l *Lab) kubernetesEtcd() (kubernetes.Etcd, error) {
 	return e, nil
 }
 
-// makeKubernetes makes what the cluster needs, but for its programs, which take long to build.
+// makeKubernetes makes the keys and kubeconfigs of the cluster. Its programs, which take long to build, must be there.
 func (l *Lab) makeKubernetes() error {
 	if !l.state.Spec.Kubernetes {
 		return nil
@@ -98,20 +97,17 @@ func (l *Lab) makeKubernetes() error {
 	return l.KubernetesFolder().MakeAccess(nodes)
 }
 
-// copyKubeconfig copies the kubeconfig of holdfast into the site.
-func (l *Lab) copyKubeconfig() error {
+// readKubernetesSite returns the kubeconfig that the kubernetes block of the inventory names.
+func (l *Lab) readKubernetesSite() ([]siteFile, error) {
 	if !l.state.Spec.Kubernetes {
-		return nil
+		return nil, nil
 	}
 	text, err := os.ReadFile(l.KubernetesFolder().Kubeconfig(kubernetes.Holdfast))
-	if err != nil {
-		return fmt.Errorf("write site: %w", err)
-	}
-	return os.WriteFile(filepath.Join(l.Site(), site.Kubeconfig), text, 0o600)
+	return []siteFile{{site.Kubeconfig, text, 0o600}}, err
 }
 
-// follow calls beat every second while the host is up, over one connection, with the ID of its boot.
-func (h *Host) follow(ctx context.Context, beat func(bootID string)) {
+// followBoot calls beat every second while the host is up, over one connection, with the ID of its boot.
+func (h *Host) followBoot(ctx context.Context, beat func(bootID string)) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	attempt := time.AfterFunc(attemptTimeout, cancel)

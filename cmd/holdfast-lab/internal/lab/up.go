@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"time"
 
 	"github.com/sourcegraph/conc/pool"
@@ -174,11 +175,12 @@ func (l *Lab) writeSite() error {
 	if err := os.MkdirAll(l.Site(), 0o755); err != nil {
 		return fmt.Errorf("write site: %w", err)
 	}
-	files, err := l.readBMCSite()
-	if err != nil {
+	controllers, err1 := l.readBMCSite()
+	nodes, err2 := l.readKubernetesSite()
+	if err := errors.Join(err1, err2); err != nil {
 		return fmt.Errorf("write site: %w", err)
 	}
-	files = append(files,
+	files := append(slices.Concat(controllers, nodes),
 		siteFile{site.Inventory, site.RenderInventory(l.state.Spec, l.Suite().Ref(), v1, l.siteBMC()), 0o644},
 		siteFile{site.KnownHosts, site.RenderKnownHosts(l.state.Spec, public), 0o644},
 		siteFile{site.Identity, []byte(l.state.User.Private), 0o600},
@@ -189,7 +191,7 @@ func (l *Lab) writeSite() error {
 			return fmt.Errorf("write site: %w", err)
 		}
 	}
-	return l.copyKubeconfig()
+	return nil
 }
 
 // makeAndBoot makes missing hosts and turns their power on. It makes one disk after the other, because the first of each size

@@ -39,30 +39,14 @@ func TestSlowDisksAreACondition(t *testing.T) {
 	if met, err := isMet("slow-disk"); met || err == nil {
 		t.Errorf("met %v, error %v", met, err)
 	}
-	slow := regexp.MustCompile(`(?m)^slow `)
-	guarded := regexp.MustCompile(`(?m)^\[!slow-disks\] skip .*\nlab `)
-	all, err := listScripts()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, s := range all {
-		text, err := fs.ReadFile(scripts, s.path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if slow.Match(text) != guarded.Match(text) {
-			t.Errorf("%s: slows disks %v, is skipped where it cannot %v", s.name, slow.Match(text), guarded.Match(text))
-		}
-	}
+	checkGuards(t, "slow-disks", `(?m)^slow `)
 }
 
-// TestKubernetesIsACondition: it is not built on every machine.
-func TestKubernetesIsACondition(t *testing.T) {
-	if _, err := isMet("kubernetes"); err != nil {
-		t.Error(err)
-	}
-	needs := regexp.MustCompile(`(?m)^lab .* kubernetes$`)
-	guarded := regexp.MustCompile(`(?m)^\[!kubernetes\] skip .*\nlab `)
+// checkGuards checks that exactly the scenarios that need a condition are skipped where it is not met.
+func checkGuards(t *testing.T, condition, need string) {
+	t.Helper()
+	needs := regexp.MustCompile(need)
+	guarded := regexp.MustCompile(`(?m)^\[!` + condition + `\] skip .*\nlab `)
 	all, err := listScripts()
 	if err != nil {
 		t.Fatal(err)
@@ -73,7 +57,15 @@ func TestKubernetesIsACondition(t *testing.T) {
 			t.Fatal(err)
 		}
 		if needs.Match(text) != guarded.Match(text) {
-			t.Errorf("%s: needs Kubernetes %v, is skipped where it is not built %v", s.name, needs.Match(text), guarded.Match(text))
+			t.Errorf("%s: needs %s %v, is skipped where it is not met %v", s.name, condition, needs.Match(text), guarded.Match(text))
 		}
 	}
+}
+
+// TestKubernetesIsACondition: it is not built on every machine.
+func TestKubernetesIsACondition(t *testing.T) {
+	if _, err := isMet("kubernetes"); err != nil {
+		t.Error(err)
+	}
+	checkGuards(t, "kubernetes", `(?m)^lab .* kubernetes$`)
 }
