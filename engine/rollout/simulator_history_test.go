@@ -98,6 +98,7 @@ func newHistory(seed uint64) history {
 	dice{rand.New(rand.NewPCG(seed, 21))}.addFullReboots(&h)
 	dice{rand.New(rand.NewPCG(seed, 22))}.addReboots(&h)
 	dice{rand.New(rand.NewPCG(seed, 23))}.addKubernetes(&h)
+	dice{rand.New(rand.NewPCG(seed, 24))}.addPower(&h)
 	return h
 }
 
@@ -218,7 +219,7 @@ func (h history) String() string {
 		fmt.Fprintf(&s, ", reboot %+v, drain %v, drift %q, on_action_failure %q, gates %v\n", p.Reboot, p.Drain != nil, p.Drift, p.OnActionFailure, p.Gates)
 	}
 	for _, x := range h.inv.Hosts {
-		fmt.Fprintf(&s, "%s: pool %s, cluster %q, zone %q, updated %v, soft %v, survives %v, kexec %v, upload %s, had %q", x.Name, x.Pool, x.Cluster, x.Zone, slices.Contains(h.updated, x.Name), slices.Contains(h.soft, x.Name), slices.Contains(h.survives, x.Name), slices.Contains(h.kexecs, x.Name), h.uploads[x.Name], h.had[x.Name])
+		fmt.Fprintf(&s, "%s: pool %s, cluster %q, zone %q, updated %v, soft %v, survives %v, kexec %v, upload %s, BMC %v, had %q", x.Name, x.Pool, x.Cluster, x.Zone, slices.Contains(h.updated, x.Name), slices.Contains(h.soft, x.Name), slices.Contains(h.survives, x.Name), slices.Contains(h.kexecs, x.Name), h.uploads[x.Name], x.BMC != nil, h.had[x.Name])
 		for _, w := range h.wants {
 			fmt.Fprintf(&s, ", %s", w[x.Name])
 		}
@@ -311,6 +312,11 @@ func (h history) smallerHistories() []history {
 	add(func(x *history) { x.soft, x.survives = nil, nil })
 	add(func(x *history) { x.survives = nil })
 	add(func(x *history) { x.kexecs = nil })
+	add(func(x *history) {
+		for i := range x.inv.Hosts {
+			x.inv.Hosts[i].BMC = nil
+		}
+	})
 	add(func(x *history) {
 		x.kubernetes, x.inv.Kubernetes = nil, nil
 		leaveKubernetes(x.inv, func(engine.Host) bool { return true })

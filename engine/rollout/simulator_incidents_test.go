@@ -47,12 +47,20 @@ func hostIncidents() map[string]func(*simulator.Site, *simulator.Host) {
 		"cut acted":    change(func(t *simulator.Traits) { t.CutsPower = "acted" }),
 		"cut recorded": change(func(t *simulator.Traits) { t.CutsPower = "recorded" }),
 		"unclear":      change(func(t *simulator.Traits) { t.Unclear = "two deployments are booted" }),
+		hangs:          change(func(t *simulator.Traits) { t.Hangs = true }),
+		silentBMC:      change(func(t *simulator.Traits) { t.SilentBMC = true }),
 		personReboots:  func(_ *simulator.Site, h *simulator.Host) { h.SoftReboot() },
 	}
 }
 
 // personReboots is the kind of an incident that happens only to hosts whose members survive soft reboots.
 const personReboots = "soft reboot"
+
+// hangs and silentBMC are the kinds of incidents that happen only where a pool resets hosts that hang.
+const (
+	hangs     = "hangs until a reset"
+	silentBMC = "silent BMC"
+)
 
 // takesHold reports whether somebody takes a hold in an incident of that kind.
 func takesHold(kind string) bool { return kind == "other run" || kind == "maintenance" }
@@ -74,7 +82,7 @@ func runIncidents() []string {
 func incidentKinds() []string {
 	var all []string
 	for k := range hostIncidents() {
-		if k != personReboots {
+		if k != personReboots && k != hangs && k != silentBMC {
 			all = append(all, k)
 		}
 	}

@@ -131,6 +131,35 @@ func (d dice) addKexecs(h *history) {
 	}
 }
 
+// addPower draws the hosts that have a BMC, in half of the histories, the pools that reset hosts which do not come back, and
+// the runs in which one of the hosts hangs in its reboot, or its BMC does not answer.
+func (d dice) addPower(h *history) {
+	if d.oneIn(2) {
+		return
+	}
+	var able []string
+	for i := range h.inv.Hosts {
+		if host := &h.inv.Hosts[i]; !d.oneIn(4) {
+			host.BMC = &engine.BMC{Address: "bmc", System: host.Name}
+			able = append(able, host.Name)
+		}
+	}
+	for i := range h.inv.Pools {
+		if p := &h.inv.Pools[i]; !d.oneIn(4) {
+			p.Reboot.ResetAfter = engine.Duration(anyOf(d, time.Minute, 3*time.Minute))
+		}
+	}
+	for i := range h.acts {
+		for n := range h.acts[i].runs {
+			run := &h.acts[i].runs[n]
+			for len(able) > 0 && d.oneIn(2) {
+				host := anyOf(d, able...)
+				run.troubles = append(run.troubles, incident{kind: anyOf(d, hangs, hangs, silentBMC, "power off", "cable"), host: host, on: host, at: 1 + d.IntN(20)})
+			}
+		}
+	}
+}
+
 // addRequiredKinds draws pools that require soft reboots, in a third of the histories in which some
 // host can soft reboot.
 func (d dice) addRequiredKinds(h *history) {

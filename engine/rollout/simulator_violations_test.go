@@ -2,10 +2,12 @@ package rollout_test
 
 import (
 	"context"
+	"errors"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"holdfast/engine"
 	"holdfast/engine/event"
@@ -130,6 +132,13 @@ func (s softSink) Emit(e event.Event) error {
 	return s.Sink.Emit(e)
 }
 
+// twicePower switches twice.
+type twicePower struct{ rollout.Power }
+
+func (p twicePower) Switch(ctx context.Context, h engine.Host, s engine.SwitchPower, tell func(string)) error {
+	return errors.Join(p.Power.Switch(ctx, h, s, tell), p.Power.Switch(ctx, h, s, tell))
+}
+
 // lossySink drops the events of some types.
 type lossySink struct {
 	rollout.Sink
@@ -167,7 +176,7 @@ func TestSimulatorBites(t *testing.T) {
 		"budget of the site": {func(_ *simulator.Site, r *rollout.Run) {
 			r.Inventory.MaxUnavailable = engine.CountOrPercent{}
 		}, "the site loses", 2},
-		"zones":          {hideFromRun(nil, func(h *engine.Host) { h.Zone = "" }), "joins a batch", 33},
+		"zones":          {hideFromRun(nil, func(h *engine.Host) { h.Zone = "" }), "joins a batch", 53},
 		"order of pools": {hideFromRun(func(p *engine.Pool) { p.After = nil }, nil), "is as it is to be", 2},
 		"canaries":       {hideFromRun(func(p *engine.Pool) { p.Canary = nil }, nil), "have not soaked", 7},
 		"soak": {hideFromRun(func(p *engine.Pool) {
@@ -181,7 +190,7 @@ func TestSimulatorBites(t *testing.T) {
 		"paused hosts":   {hideFromRun(nil, func(h *engine.Host) { h.Paused = false }), "is paused, and is touched", 5},
 		"maintenance":    {hideFromRun(nil, func(h *engine.Host) { h.Maintenance = "" }), "is paused, and is touched", 10},
 		"leaving":        {hideFromRun(nil, func(h *engine.Host) { h.Leaving = false }), "is paused, and is touched", 229},
-		"failure budget": {hideFromRun(func(p *engine.Pool) { p.FailureBudget = any100 }, nil), "have failed, of which", 7},
+		"failure budget": {hideFromRun(func(p *engine.Pool) { p.FailureBudget = any100 }, nil), "have failed, of which", 12},
 		"clusters": {func(_ *simulator.Site, r *rollout.Run) {
 			r.Inventory.Clusters = nil
 			r.Clusters = blindClusters{r.Clusters}
@@ -211,10 +220,15 @@ func TestSimulatorBites(t *testing.T) {
 			r.Sink = lossySink{r.Sink, []event.Type{event.Warned}}
 		}, "a soft reboot was ordered, and nothing tells", 36},
 		"full in place of kexec": {func(_ *simulator.Site, r *rollout.Run) { r.Sink = lossySink{r.Sink, []event.Type{event.Warned}} }, "a kexec reboot was ordered, and nothing tells", 156},
-		"members that run on":    {blindToSurvivors, "while its etcd member runs from", 184},
+		"members that run on":    {blindToSurvivors, "while its etcd member runs from", 436},
 		"full reboots of a run":  {func(_ *simulator.Site, r *rollout.Run) { r.FullReboot = false }, "and the run has the option --full-reboot", 31},
 		"hold in a write":        {func(_ *simulator.Site, r *rollout.Run) { r.Hosts = hurriedHosts(r.Hosts) }, "arrives on the disk", 14},
 		"hold in a staging":      {stagesOn, "arrives on the disk", 443},
+
+		"resets of a pool":  {hideFromRun(func(p *engine.Pool) { p.Reboot.ResetAfter = engine.Duration(time.Minute) }, nil), "is reset, and its pool does not allow that", 2},
+		"time of a reset":   {hideFromRun(func(p *engine.Pool) { p.Reboot.ResetAfter = min(p.Reboot.ResetAfter, engine.Duration(time.Minute)) }, nil), "after the order to reboot, and 3m", 2},
+		"word of a reset":   {func(_ *simulator.Site, r *rollout.Run) { r.Sink = lossySink{r.Sink, []event.Type{event.Warned}} }, "is reset, and this is not in the journal", 4},
+		"resets in one run": {func(_ *simulator.Site, r *rollout.Run) { r.Power = twicePower{r.Power} }, "is reset twice", 4},
 
 		"versions":         {hideFromRun(func(p *engine.Pool) { p.MaxSkew = nil }, nil), "is too far from", 82},
 		"unfinished":       {func(_ *simulator.Site, r *rollout.Run) { r.OverIncomplete = true }, "is not finished", 10},

@@ -25,6 +25,8 @@ type Traits struct {
 	DiskFull   bool          // a staging fails for lack of space
 	Forgetful  bool          // the host loses a staged OS
 	NoReturn   bool          // the host does not come back from a reboot
+	Hangs      bool          // the host does not come back from a reboot before its BMC resets it
+	SilentBMC  bool          // its BMC does not answer
 	OldOS      bool          // the host comes back from a reboot with the old OS
 	Soft       bool          // a reboot of the host is only a soft one: its kernel stays
 	SoftKind   bool          // the host can soft reboot
@@ -64,6 +66,7 @@ type Host struct {
 	host    engine.Host
 	traits  Traits
 	up, cut bool
+	off     bool              // it is down because it was switched off
 	boot    int               // number of boots of the kernel
 	soft    int               // number of soft reboots since then
 	kexecs  int               // number of boots of the kernel by a kexec
@@ -166,14 +169,14 @@ func (h *Host) goDown(at time.Time) {
 		h.downBy = h.goesBy
 	}
 	h.runsOn = h.downBy.SharesKernel() && h.traits.Survives && wasHealthy
-	if rebooting && !h.traits.NoReturn {
+	if rebooting && !h.traits.NoReturn && !h.traits.Hangs {
 		h.returns = at.Add(h.traits.Boot)
 	}
 	h.site.addToLog("%s is down", h.Name)
 }
 
 func (h *Host) comeUp(at time.Time) {
-	h.up, h.since, h.returns, h.finalizeErr = true, at, time.Time{}, ""
+	h.up, h.off, h.since, h.returns, h.finalizeErr = true, false, at, time.Time{}, ""
 	keepsKernel := h.downBy.SharesKernel()
 	switch h.downBy {
 	case engine.SoftReboot:
@@ -183,7 +186,7 @@ func (h *Host) comeUp(at time.Time) {
 	default:
 		h.boot, h.soft, h.starter = h.boot+1, 0, engine.StartedByLoader
 	}
-	h.law.NoteBoot(h.downBy)
+	h.law.NoteBoot(h.downBy, at)
 	switch {
 	case h.staged == "" || h.locked:
 		h.bootsNext()

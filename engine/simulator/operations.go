@@ -18,7 +18,7 @@ func (h *Host) PowerOff() {
 			h.staged, h.goes = "", time.Time{}
 			h.goDown(now)
 		}
-		h.returns, h.downBy, h.runsOn = time.Time{}, engine.FullReboot, false
+		h.off, h.returns, h.downBy, h.runsOn = true, time.Time{}, engine.FullReboot, false
 	})
 }
 
@@ -37,6 +37,23 @@ func (h *Host) Reset() {
 		if h.up {
 			h.staged, h.goes = "", time.Time{}
 			h.goDown(now)
+			h.returns = now.Add(h.traits.Boot)
+		}
+	})
+}
+
+// resetThroughBMC restarts the host, also one that hangs. It does nothing to a host that is off.
+func (h *Host) resetThroughBMC() {
+	h.site.withLock(func(now time.Time) {
+		if h.off {
+			return
+		}
+		if h.up {
+			h.staged, h.goes = "", time.Time{}
+			h.goDown(now)
+		}
+		h.traits.Hangs, h.downBy, h.runsOn = false, engine.FullReboot, false
+		if !h.traits.NoReturn {
 			h.returns = now.Add(h.traits.Boot)
 		}
 	})

@@ -2,6 +2,7 @@ package simulator
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -11,14 +12,20 @@ import (
 // power is the controllers of all hosts, as a bastion reaches them.
 type power struct{ b *Bastion }
 
+var errSilentBMC = errors.New("the BMC does not answer")
+
 // Read returns the power of a host. Its controller has no other settings.
 func (p power) Read(_ context.Context, host engine.Host) (state engine.PowerState, err error) {
+	h := p.b.site.Host(host.Name)
 	p.b.site.withLock(func(time.Time) {
-		if state.Power = "Off"; p.b.site.hosts[host.Name].up {
-			state.Power = "On"
+		if state.Power = "On"; h.off {
+			state.Power = "Off"
+		}
+		if h.traits.SilentBMC {
+			err = errSilentBMC
 		}
 	})
-	return state, nil
+	return state, err
 }
 
 // Keep does nothing, because Read returns no settings.
@@ -29,6 +36,9 @@ func (power) Keep(context.Context, engine.Host, engine.PowerKeeping) error { ret
 func (p power) Switch(ctx context.Context, host engine.Host, s engine.SwitchPower, tell func(string)) error {
 	h := p.b.site.Host(host.Name)
 	err := p.b.deliverCall(ctx, Call{Verb: "power", Host: host.Name}, func(time.Time) error {
+		if h.traits.SilentBMC {
+			return errSilentBMC
+		}
 		if p.b.isAlive() {
 			p.b.law().CheckPower(&h.law, s.To)
 		}
@@ -45,7 +55,7 @@ func (p power) Switch(ctx context.Context, host engine.Host, s engine.SwitchPowe
 	case engine.PowerOn:
 		h.PowerOn()
 	case engine.PowerReset:
-		h.Reset()
+		h.resetThroughBMC()
 	}
 	return nil
 }

@@ -62,18 +62,6 @@ func (r *Run) isKeptOut(h *Host) bool {
 		slices.ContainsFunc(r.observer.runs, func(o *Run) bool { return o.ID == h.Hold.Run && o.alive() })
 }
 
-// CheckPower checks that a run switches on, or restarts, no host that a person holds or
-// that the inventory keeps runs off.
-func (r *Run) CheckPower(h *Host, to engine.PowerTarget) {
-	switch {
-	case to == engine.PowerOff:
-	case r.isKeptOut(h):
-		r.reportViolation("%s is switched to %s while it is %s", h.Name, to, h.Hold)
-	case r.observer.isPaused(h):
-		r.reportViolation("%s is switched to %s, and the inventory keeps runs off it", h.Name, to)
-	}
-}
-
 func (r *Run) checkStageOne(h *Host) {
 	if h.Cluster == "" {
 		return

@@ -37,6 +37,12 @@ func newWorld() *world {
 	w.Clusters = []*Cluster{c}
 	w.run.gathered["main"] = w.Now.Add(-20 * time.Second)
 	w.addNodes()
+	w.Inventory.Pools[0].Reboot.ResetAfter = engine.Duration(5 * time.Minute)
+	for _, h := range w.Hosts {
+		h.BMC = &engine.BMC{}
+	}
+	w.Hosts[0].reboot = orderedReboot{by: w.run, at: w.Now.Add(-10 * time.Minute), kind: engine.FullReboot}
+	w.run.resetsTold["m-0"] = true
 	return w
 }
 
@@ -76,6 +82,10 @@ func TestLaws(t *testing.T) {
 			n := w.Nodes[0]
 			n.LeaseHolder, n.LeaseRenewed, n.LeaseEnds = "nhc", w.Now.Add(renewed), w.Now.Add(ends)
 		}
+	}
+	reset := func(w *world) { // the act of a run that has ordered a reboot of m-0 ten minutes ago, and has told about the reset
+		w.Hosts[0].disruptedBy, w.Hosts[0].Up, w.Hosts[0].Healthy = "run-1", false, false
+		w.run.CheckPower(w.Hosts[0], engine.PowerReset)
 	}
 	unplanned := func(w *world) {
 		w.Nodes[0].Pods = w.Nodes[0].Pods[:1]
@@ -140,7 +150,20 @@ func TestLaws(t *testing.T) {
 		"switched on under a hold":  {bobs, func(w *world) { w.run.CheckPower(w.Hosts[0], engine.PowerOn) }, "m-0 is switched to on while it is held by bob"},
 		"reset in maintenance":      {func(w *world) { w.Inventory.Hosts[3].Maintenance = "fans" }, func(w *world) { w.run.CheckPower(w.Hosts[3], engine.PowerReset) }, "w-0 is switched to reset, and the inventory keeps runs off it"},
 		"switched on while leaving": {func(w *world) { w.Inventory.Hosts[3].Leaving = true }, func(w *world) { w.run.CheckPower(w.Hosts[3], engine.PowerOn) }, "w-0 is switched to on, and the inventory keeps runs off it"},
-		"touched while leaving":     {func(w *world) { w.Inventory.Hosts[3].Leaving = true }, func(w *world) { w.run.CheckPaused(w.Hosts[3]) }, "w-0 is paused, and is touched"},
+		"reset that no pool allows": {func(w *world) { w.Inventory.Pools[0].Reboot.ResetAfter = 0 }, reset, "m-0 is reset, and its pool does not allow that"},
+		"reset by another run":      {func(w *world) { w.Hosts[0].reboot.by = nil }, reset, "m-0 is reset, and that run has not ordered its last reboot"},
+		"reset too early":           {func(w *world) { w.Hosts[0].reboot.at = w.Now.Add(-time.Minute) }, reset, "m-0 is reset 1m0s after the order to reboot, and 5m0s are to pass"},
+		"reset of a host that is back": {func(w *world) {
+			w.Hosts[0].reboot.got, w.Hosts[0].reboot.booted = engine.FullReboot, w.Now.Add(-time.Minute)
+		}, reset, "m-0 is reset, and has come back"},
+		"reset without a word": {func(w *world) { w.run.resetsTold = nil }, reset, "m-0 is reset, and this is not in the journal"},
+		"two resets":           {func(w *world) { w.run.resets["m-0"] = true }, reset, "m-0 is reset twice"},
+		"reset without a hold": {func(w *world) { w.Hosts[0].Hold = nil }, reset, "m-0 is reset without a hold"},
+		"reset beside a sick member": {func(w *world) {
+			w.Hosts[1].Healthy, w.Hosts[1].Lost = false, w.Now.Add(-time.Hour)
+		}, reset, "m-0 goes down while m-1 of cluster main is not healthy"},
+		"reset without a look":  {func(w *world) { w.run.seen["m-2"] = w.Now.Add(-time.Hour) }, reset, "m-0 goes down, and the run has not looked at m-2"},
+		"touched while leaving": {func(w *world) { w.Inventory.Hosts[3].Leaving = true }, func(w *world) { w.run.CheckPaused(w.Hosts[3]) }, "w-0 is paused, and is touched"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, faulty := range []bool{false, true} {

@@ -2,6 +2,7 @@ package laws
 
 import (
 	"strings"
+	"time"
 
 	"holdfast/engine"
 	"holdfast/engine/event"
@@ -24,17 +25,19 @@ type RebootOrder struct {
 
 // orderedReboot is a reboot that a run ordered, and what became of it.
 type orderedReboot struct {
-	by   *Run
-	kind engine.RebootKind
-	got  engine.RebootKind // kind of the first boot since the order; "": the host has not booted
-	told bool              // an event has told that the host got a full reboot
+	by     *Run
+	at     time.Time // of the order
+	kind   engine.RebootKind
+	got    engine.RebootKind // kind of the first boot since the order; "": the host has not booted
+	booted time.Time         // time of that boot
+	told   bool              // an event has told that the host got a full reboot
 }
 
 // checkRebootKind checks that a reboot has the kind of its journaled step, and no greater
 // one than in the plan, that the options of the run and the pool of the host allow this
 // kind, that the host is capable of it, and that no host soft reboots into another kernel.
 func (r *Run) checkRebootKind(h *Host, o RebootOrder) {
-	h.reboot = orderedReboot{by: r, kind: o.Kind}
+	h.reboot = orderedReboot{by: r, at: r.observer.Now, kind: o.Kind}
 	if begun := r.begun[h.Name]; begun.reboot != o.Kind && (o.Kind != engine.FullReboot || begun.reboot != "") {
 		r.reportViolation("a %s reboot of %s is ordered, and the journal has the kind %q", o.Kind, h.Name, begun.reboot)
 	}
@@ -69,10 +72,10 @@ func (r *Run) checkRebootKind(h *Host, o RebootOrder) {
 	}
 }
 
-// NoteBoot records that the host has booted, in a reboot of that kind.
-func (h *Host) NoteBoot(kind engine.RebootKind) {
+// NoteBoot records that the host has booted at that time, in a reboot of that kind.
+func (h *Host) NoteBoot(kind engine.RebootKind, at time.Time) {
 	if h.reboot.by != nil && h.reboot.got == "" {
-		h.reboot.got = kind
+		h.reboot.got, h.reboot.booted = kind, at
 	}
 }
 

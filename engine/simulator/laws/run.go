@@ -23,6 +23,9 @@ type Run struct {
 	asked    *Asked
 	best     bool
 	retries  bool
+
+	resetsTold map[string]bool // hosts of which the journal has that they are about to be reset
+	resets     map[string]bool // hosts that the run has reset
 }
 
 type begunStep struct {
@@ -48,6 +51,7 @@ func (w *Observer) NewRun(id string, alive func() bool) *Run {
 		ID: id, observer: w, alive: alive, begun: map[string]begunStep{},
 		seen: map[string]time.Time{}, missed: map[string]time.Time{}, gathered: map[string]time.Time{}, took: map[string]time.Time{},
 		reports: newRunReports(), followed: newFollowed(), asked: &Asked{},
+		resetsTold: map[string]bool{}, resets: map[string]bool{},
 	}
 	w.runs = append(w.runs, r)
 	return r
@@ -89,6 +93,7 @@ func (r *Run) Emit(e event.Event) {
 	}
 	r.followEvent(e)
 	r.followReboot(e)
+	r.followReset(e)
 	r.keepReport(e)
 	r.checkState()
 }
