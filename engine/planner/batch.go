@@ -7,9 +7,10 @@ import (
 	"holdfast/engine"
 )
 
-// pickBatch chooses the hosts of the next batch. Hosts with the hold of a dead
-// run come first and alone, because they are disrupted already. While such
-// hosts are blocked, they count as unavailable. Non-disruptive hosts follow, so
+// pickBatch chooses the hosts of the next batch. Hosts that are away come first
+// and alone, such as those with the hold of a dead run, because they are
+// disrupted already. While such hosts are blocked, they count as unavailable.
+// Cordoned hosts follow, which count as unavailable, too. Then non-disruptive hosts, so
 // that a small change does not wait for stagings, snapshots and batches. The
 // leader of an etcd cluster follows the other members. Pools with an unfinished
 // soak come last.
@@ -28,7 +29,8 @@ func (sc *scheduler) pickInOrder() []*engine.HostPlan {
 		quiet    bool // only non-disruptive hosts go
 		patient  bool // leaders wait for the other members
 	}{
-		{leftOverRank, leftOverRank, false, false},
+		{awayRank, awayRank, false, false},
+		{cordonedRank, cordonedRank, false, false},
 		{plainRank, leaderRank, true, false},
 		{plainRank, leaderRank, false, true},
 		{leaderRank, leaderRank, false, false},
@@ -50,7 +52,7 @@ func (sc *scheduler) pickInOrder() []*engine.HostPlan {
 func (sc *scheduler) resetBatch() {
 	sc.picked = 0
 	for _, w := range sc.poolStates {
-		w.inBatch, w.batchZone, w.site.inBatch, w.trialHost = 0, 0, 0, false
+		w.seats.inBatch, w.batchZone, w.site.inBatch, w.trialHost = 0, 0, 0, false
 	}
 	for _, c := range sc.clusters {
 		c.inBatch = false
@@ -86,10 +88,22 @@ func (sc *scheduler) drawHosts(q *queue, quiet, patient bool) []*engine.HostPlan
 // them.
 func (sc *scheduler) isExhausted(q *queue, hp *engine.HostPlan) bool {
 	w, at := q.pool, sc.sortKeys[hp.Host]
-	if q.rank != leftOverRank && w.firstIncompletePredecessor() != nil {
+	if q.rank != awayRank && w.firstIncompletePredecessor() != nil {
 		return true
 	}
-	return q.nonDisruptive == 0 && (w.freeSeats(q.rank == leftOverRank) <= 0 || w.inBatch > 0 && at.late && at.zone > w.batchZone)
+	return q.nonDisruptive == 0 && (w.freeSeats(q.rank.presence()) <= 0 || w.seats.inBatch > 0 && at.late && at.zone > w.batchZone)
+}
+
+// presence returns the presence of the hosts with this rank.
+func (r rank) presence() presence {
+	switch r {
+	case awayRank:
+		return isAway
+	case cordonedRank:
+		return isCordoned
+	case plainRank, leaderRank, ranks:
+	}
+	return isPresent
 }
 
 func (sc *scheduler) addToBatch(hp *engine.HostPlan, q *queue) {
@@ -97,7 +111,7 @@ func (sc *scheduler) addToBatch(hp *engine.HostPlan, q *queue) {
 	sc.room.add(hp)
 	q.pool.trialHost = q.pool.trialHost || hp.TouchesLogin() && !q.pool.provedLogin
 	if hp.Disruptive() {
-		q.pool.inBatch++
+		q.pool.seats.inBatch++
 		q.pool.site.inBatch++
 		q.pool.batchZone = sc.sortKeys[hp.Host].zone
 	} else {

@@ -45,10 +45,10 @@ func (sc *scheduler) findBlocker(hp *engine.HostPlan) *blocker {
 			return o
 		}
 	}
-	switch away := sc.isAway(hp.Host); {
-	case w.freeSeats(away) <= 0:
-		return &blocker{kind: engine.Blocked, reason: func() string { return sc.describeBudget(w, away) }, waitsForHold: w.freeSeatsWithoutHolds(away) > 0}
-	case w.inBatch > 0 && w.batchZone != sc.sortKeys[hp.Host].zone:
+	switch p := sc.presenceOf(hp.Host); {
+	case w.freeSeats(p) <= 0:
+		return &blocker{kind: engine.Blocked, reason: func() string { return sc.describeBudget(w, p) }, waitsForHold: w.freeSeatsWithoutHolds(p) > 0}
+	case w.seats.inBatch > 0 && w.batchZone != sc.sortKeys[hp.Host].zone:
 		return &blocker{kind: engine.Blocked, reason: func() string { return "another zone is being updated" }}
 	}
 	if full := sc.room.findBlocker(hp); full != "" {
@@ -167,28 +167,47 @@ func (sc *scheduler) describeUnfinished(w *poolState) string {
 	return w.excludedHost
 }
 
-func (sc *scheduler) describeBudget(w *poolState, away bool) string {
-	if w.freePoolSeats(away) > 0 {
-		return fmt.Sprintf("max_unavailable of the site is %d, and %d of its hosts are unavailable already", w.site.limit, w.site.unavailable+w.site.away)
+func (sc *scheduler) describeBudget(w *poolState, p presence) string {
+	switch {
+	case w.seats.remaining(p) <= 0:
+		return sc.describePoolBudget(w, p)
+	case p == isCordoned:
+		return fmt.Sprintf("max_unavailable of the site is %d, and %d of its hosts do no work already%s", w.site.limit, w.site.countAway(), onlyCordoned)
 	}
-	return sc.describePoolBudget(w)
+	return fmt.Sprintf("max_unavailable of the site is %d, and %d of its hosts are unavailable already", w.site.limit, w.site.countUnavailable())
 }
 
-func (sc *scheduler) describePoolBudget(w *poolState) string {
+// onlyCordoned continues the reason why a cordoned host waits.
+const onlyCordoned = "; its node is only cordoned and still runs its pods, so it needs a seat of its own"
+
+func (sc *scheduler) describePoolBudget(w *poolState, p presence) string {
 	const examples = 3
-	var who []string
-	for _, h := range w.unavailable[:min(examples, len(w.unavailable))] {
-		if why := sc.unavailable[h]; why != "" {
+	n, kind, end := w.seats.countUnavailable(), "are unavailable", ""
+	if p == isCordoned {
+		n, kind, end = w.seats.countAway(), "do no work", onlyCordoned
+	}
+	who := sc.nameAbsent(w, p, examples)
+	return fmt.Sprintf("pool %s: max_unavailable is %d and %d of its hosts %s already: %s%s", w.Name, w.seats.limit, n, kind, strings.Join(textutil.AndMore(who, n), ", "), end)
+}
+
+// nameAbsent names at most so many hosts that use up the budget of a pool, with the reason. Cordoned hosts use up none for each other.
+func (sc *scheduler) nameAbsent(w *poolState, p presence, most int) (who []string) {
+	for _, h := range w.unavailable {
+		why := sc.unavailable[h]
+		switch {
+		case len(who) == most:
+			return who
+		case why != "":
 			who = append(who, h+" is "+why)
-		} else {
+		case p != isCordoned || !sc.absent[h].KeepsPods():
 			who = append(who, h+" "+sc.absent[h].Describe())
 		}
 	}
 	for _, q := range sc.queues {
-		if q.pool != w || q.rank != leftOverRank {
+		if q.pool != w || q.rank != awayRank && (q.rank != cordonedRank || p == isCordoned) {
 			continue
 		}
-		for _, hp := range q.hosts[:min(examples-len(who), len(q.hosts))] {
+		for _, hp := range q.hosts[:min(most-len(who), len(q.hosts))] {
 			if sc.adopted[hp.Host] {
 				who = append(who, hp.Host+" is held by a run that ended")
 			} else {
@@ -196,6 +215,5 @@ func (sc *scheduler) describePoolBudget(w *poolState) string {
 			}
 		}
 	}
-	n := len(w.unavailable) + w.awayHosts
-	return fmt.Sprintf("pool %s: max_unavailable is %d and %d of its hosts are unavailable already: %s", w.Name, w.limit, n, strings.Join(textutil.AndMore(who, n), ", "))
+	return who
 }

@@ -125,6 +125,39 @@ func TestBudgetExceeded(t *testing.T) {
 	}
 }
 
+// TestBudgetOfCordonedHosts: two runs that each begin a host with a cordoned node see each other, because such a host still runs its pods.
+func TestBudgetOfCordonedHosts(t *testing.T) {
+	for name, c := range map[string]struct {
+		limit int
+		now   func(*machine)
+		fits  bool
+	}{
+		"nothing has changed":        {1, func(*machine) {}, true},
+		"the other is held by a run": {1, func(m *machine) { m.hold = "foreign" }, false},
+		"the other is lost":          {1, func(m *machine) { m.lost = true }, false},
+		"and there is room for both": {2, func(m *machine) { m.hold = "foreign" }, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := rebootingWorkers(3, c.limit)
+			w.hosts[0].node, w.hosts[1].node, w.hosts[2].work = "cordoned", "cordoned", ""
+			in := w.input()
+			plan := planner.NewPlan(in)
+			plan.Batches[0].Hosts = []string{"worker-0"}
+			b := planner.NewBudgets(in.Inventory, in.Facts, plan)
+			c.now(w.hosts[1])
+			var seen []engine.Facts
+			for _, h := range b.UncountedHosts() {
+				f := w.machine(h.Name).facts()
+				f.Node = nil // only holds are read again
+				seen = append(seen, f)
+			}
+			if cause, _ := b.Exceeded("worker", seen); (cause == "") != c.fits {
+				t.Errorf("%q", cause)
+			}
+		})
+	}
+}
+
 // Whatever happens to other hosts while a batch begins, a host of the batch may
 // go if and only if the rules of the world allow it. If nothing has changed,
 // the host may always go.
@@ -143,7 +176,7 @@ func TestBudgetsFollowTheWorld(t *testing.T) {
 		var changed []*machine
 		for _, m := range w.hosts {
 			disrupted := slices.Contains(batch, m.name) && m.disrupts()
-			if m.unavailable() || disrupted || !isRare(rt, odds) {
+			if m.taken() || disrupted || !isRare(rt, odds) {
 				continue
 			}
 			if rapid.Bool().Draw(rt, "lost") {
@@ -155,11 +188,13 @@ func TestBudgetsFollowTheWorld(t *testing.T) {
 		}
 		var seen []engine.Facts
 		for _, h := range others {
-			seen = append(seen, w.machine(h.Name).facts())
+			f := w.machine(h.Name).facts()
+			f.Node = nil // only holds are read again
+			seen = append(seen, f)
 		}
 		for _, name := range batch {
 			m := w.machine(name)
-			if !m.disrupts() || m.leftOver() {
+			if !m.disrupts() || m.leftOver() || m.node == "not-ready" {
 				continue
 			}
 			cause, _ := b.Exceeded(m.pool, seen)

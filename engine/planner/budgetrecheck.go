@@ -23,22 +23,22 @@ import (
 // the host then waits for a long time.
 //
 // A host with the hold of a dead run does not check: every run has counted it
-// as unavailable before.
+// as unavailable before. A batch of hosts that are only cordoned counts the hosts
+// that do no work, as its plan does.
 type Budgets struct {
 	hosts          []engine.Host
-	pools          map[string]string // pool of each host
-	limits         map[string]int    // number of hosts that may be unavailable, by pool; "": of the site, if it has a budget
-	counted        map[string]int    // number of hosts that are or will be unavailable, by pool; "": of the site
-	unavailable    map[string]bool   // the unavailable hosts themselves
-	disruptedPools map[string]bool   // pools whose hosts the batch disrupts
+	limits         map[string]int  // number of hosts that may be unavailable, by pool; "": of the site, if it has a budget
+	unavailable    map[string]bool // the unavailable hosts themselves
+	working        map[string]bool // of these, hosts outside of the batch that still work
+	addsHosts      map[string]bool // pools in which the batch makes further hosts unavailable; "": the site
+	disruptedPools map[string]bool // pools whose hosts the batch disrupts
 }
 
 // NewBudgets counts for the first batch of a plan that was made from these
 // facts.
 func NewBudgets(inv engine.Inventory, facts map[string]engine.Facts, plan engine.Plan) Budgets {
 	b := Budgets{
-		pools: map[string]string{}, counted: map[string]int{},
-		unavailable: map[string]bool{}, disruptedPools: map[string]bool{},
+		unavailable: map[string]bool{}, working: map[string]bool{}, addsHosts: map[string]bool{}, disruptedPools: map[string]bool{},
 	}
 	inv, _ = standing.WithoutLeaving(inv)
 	b.hosts, b.limits = inv.Hosts, inv.UnavailableLimits()
@@ -52,16 +52,32 @@ func NewBudgets(inv engine.Inventory, facts map[string]engine.Facts, plan engine
 		}
 	}
 	for _, h := range inv.Hosts {
-		b.pools[h.Name] = h.Pool
-		if f, seen := facts[h.Name]; !seen || (standing.View{}).Judge(h, engine.Pool{}, f).IsUnavailable() {
+		f, seen := facts[h.Name]
+		st := (standing.View{}).Judge(h, engine.Pool{}, f)
+		switch isUnavailable, disrupts := !seen || st.IsUnavailable(), b.unavailable[h.Name]; {
+		case disrupts && !isUnavailable:
+			b.addsHosts[h.Pool], b.addsHosts[""] = true, true
+		case isUnavailable && !disrupts:
 			b.unavailable[h.Name] = true
-		}
-		if b.unavailable[h.Name] {
-			b.counted[h.Pool]++
-			b.counted[""]++
+			b.working[h.Name] = seen && st.StillWorks()
 		}
 	}
 	return b
+}
+
+// count returns how many hosts of a pool, or of the site, use up its budget, with the hosts that are away now.
+func (b Budgets) count(of string, now map[string]bool) (counted int, anew map[string]bool) {
+	anew = map[string]bool{}
+	for _, h := range b.hosts {
+		switch isCounted := b.unavailable[h.Name] && (b.addsHosts[of] || !b.working[h.Name]); {
+		case of != "" && h.Pool != of:
+		case isCounted:
+			counted++
+		case now[h.Name]:
+			anew[h.Name] = true
+		}
+	}
+	return counted + len(anew), anew
 }
 
 // UncountedHosts lists the hosts that may have become unavailable since the
@@ -70,7 +86,7 @@ func (b Budgets) UncountedHosts() []engine.Host {
 	_, site := b.limits[""]
 	var others []engine.Host
 	for _, h := range b.hosts {
-		if !b.unavailable[h.Name] && (site || b.disruptedPools[h.Pool]) {
+		if (!b.unavailable[h.Name] || b.working[h.Name]) && (site || b.disruptedPools[h.Pool]) {
 			others = append(others, h)
 		}
 	}
@@ -83,15 +99,14 @@ func (b Budgets) UncountedHosts() []engine.Host {
 // Without a new unavailable host the budgets always allow the disruption,
 // because the plan may include hosts that were unavailable before.
 func (b Budgets) Exceeded(pool string, now []engine.Facts) (cause string, held bool) {
+	away := map[string]bool{}
+	for _, f := range now {
+		away[f.Host] = isUnavailable(f)
+	}
 	for _, of := range []string{pool, ""} {
-		var anew []engine.Facts
-		for _, f := range now {
-			if isUnavailable(f) && (of == "" || b.pools[f.Host] == of) {
-				anew = append(anew, f)
-			}
-		}
 		limit, limited := b.limits[of]
-		count := b.counted[of] + len(anew)
+		count, names := b.count(of, away)
+		anew := slices.DeleteFunc(slices.Clone(now), func(f engine.Facts) bool { return !names[f.Host] })
 		if !limited || len(anew) == 0 || count <= limit {
 			continue
 		}

@@ -89,6 +89,18 @@ var states = []machine{
 	{work: "unclear", hold: "dead"},
 }
 
+// nodeStates lists further states of hosts that are nodes.
+var nodeStates = []machine{
+	{work: "reboot", node: "cordoned"},
+	{node: "cordoned"},
+	{work: "quiet", node: "cordoned"},
+	{work: "reboot", node: "cordoned", failed: true, hold: "own"},
+	{work: "reboot", node: "cordoned", hold: "dead"},
+	{work: "reboot", node: "not-ready"},
+	{node: "not-ready"},
+	{work: "reboot", node: "deleted"},
+}
+
 func (m *machine) in(s machine) *machine {
 	s.name, s.pool, s.cluster, s.zone = m.name, m.pool, m.cluster, m.zone
 	return &s
@@ -177,6 +189,34 @@ func TestPoolEveryState(t *testing.T) {
 					m := worker(i)
 					m.zone = fmt.Sprint((i + z) % (1 + z%3))
 					w.hosts = append(w.hosts, m.in(states[s]))
+				}
+				simulateApply(t, w)
+			}
+		})
+	}
+}
+
+// A pool of nodes: every combination of states × budgets of the pool and of the site.
+func TestNodesEveryState(t *testing.T) {
+	t.Parallel()
+	few := append([]machine{{}, {work: "reboot"}, {lost: true}, {hold: "foreign"}, {work: "reboot", failed: true, hold: "own"}}, nodeStates...)
+	every := longtest.Choose(20, 5, 1)
+	for n := 1; n <= 4; n++ {
+		eachChoice(len(few), n, n < 4, func(pick []int) {
+			sum := 0
+			for _, s := range pick {
+				sum += s
+			}
+			for limit := 1; limit <= 2; limit++ {
+				if n > 2 && (sum+limit)%every != 0 {
+					continue
+				}
+				w := &world{
+					pools: []engine.Pool{{Name: "worker", MaxUnavailable: engine.CountOrPercent{Count: limit}, FailureBudget: engine.CountOrPercent{Count: 4}}},
+					site:  engine.CountOrPercent{Count: 1 + sum%2, Set: sum%3 == 0},
+				}
+				for i, s := range pick {
+					w.hosts = append(w.hosts, worker(i).in(few[s]))
 				}
 				simulateApply(t, w)
 			}

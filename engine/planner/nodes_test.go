@@ -59,6 +59,20 @@ func TestNodesUseUpBudgets(t *testing.T) {
 			func(*world) {}, func(_ facts, c *kubefacts.ClusterFacts) { c.Nodes[2].Cordoned = true },
 			"[[worker-2]]", "1 of its hosts are unavailable already: worker-2 is cordoned as a node",
 		},
+		"two with work are cordoned: one at a time": {
+			func(*world) {}, func(_ facts, c *kubefacts.ClusterFacts) { c.Nodes[0].Cordoned, c.Nodes[2].Cordoned = true, true },
+			"[[worker-0] [worker-2]]", "worker-[0,2]: unavailable: its node is cordoned",
+		},
+		"one failed and is held: a cordoned one still runs its pods": {
+			func(w *world) {
+				w.hosts[0].failed, w.hosts[0].hold, w.pools[0].FailureBudget.Count = true, "own", 3
+			}, func(_ facts, c *kubefacts.ClusterFacts) { c.Nodes[0].Cordoned, c.Nodes[2].Cordoned = true, true },
+			"[]", "max_unavailable is 1 and 1 of its hosts do no work already: worker-0 is failed; its node is only cordoned and still runs its pods, so it needs a seat of its own",
+		},
+		"one is unreachable: one that is not Ready can be repaired": {
+			func(w *world) { w.hosts[0].lost = true }, func(_ facts, c *kubefacts.ClusterFacts) { c.Nodes[2].Ready = false },
+			"[[worker-2]]", "max_unavailable is 1 and 1 of its hosts are unavailable already: worker-0 is unreachable",
+		},
 		"one is leased by another tool": {
 			func(w *world) { w.pools[0].MaxUnavailable.Count = 2 }, func(f facts, c *kubefacts.ClusterFacts) {
 				c.Leases = []kubefacts.Lease{{Node: "worker-0", Holder: "nhc", RenewedAt: now, Duration: 60e9}}

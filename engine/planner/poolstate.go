@@ -15,13 +15,11 @@ import (
 type poolState struct {
 	engine.Pool
 	site         *siteBudget
+	seats        seatCount
 	predecessors []*poolState // pools that come before this pool, directly or through others
-	limit        int
-	waitingHosts int      // hosts with work that are in no batch yet
-	excludedHost string   // a selected host that is in no batch, and why
-	unavailable  []string // hosts that count as unavailable in every batch
-	heldHosts    int      // of these, the number of hosts that others hold
-	awayHosts    int      // hosts with work that are unavailable already, and not yet updated
+	waitingHosts int          // hosts with work that are in no batch yet
+	excludedHost string       // a selected host that is in no batch, and why
+	unavailable  []string     // hosts that count as unavailable in every batch
 
 	failedHosts   []string  // hosts that failed and that the run does not try again; hosts of all pools if the play has a failure budget
 	failureBudget int       // how many hosts may fail; -1: any number
@@ -38,15 +36,14 @@ type poolState struct {
 	provedLogin bool // a host of the pool matches, so a login works with the desired state
 	trialHost   bool // the batch being picked has a host whose change may prevent logins, and none has proved a login
 
-	inBatch   int // hosts that the batch being picked disrupts
-	batchZone int // zone of these hosts
+	batchZone int // zone of the hosts that the batch being picked disrupts
 }
 
 func (w *poolState) canarySeats() int {
 	if w.passedCanaries >= w.canaries {
-		return w.limit
+		return w.seats.limit
 	}
-	return w.canaries - w.passedCanaries - w.inBatch
+	return w.canaries - w.passedCanaries - w.seats.inBatch
 }
 
 func (w *poolState) firstIncompletePredecessor() *poolState {
@@ -97,7 +94,7 @@ func newPoolStates(in Input, x index, s surveyResult) map[string]*poolState {
 	site.limit = limits[""]
 	idle := s.absentHostsWithoutWork()
 	for _, p := range in.Inventory.Pools {
-		w := &poolState{Pool: p, site: site, limit: limits[p.Name], failedHosts: s.failedHosts[p.Name], failureBudget: in.failureBudgetOf(p, x.sizes[p.Name])}
+		w := &poolState{Pool: p, site: site, seats: seatCount{limit: limits[p.Name]}, failedHosts: s.failedHosts[p.Name], failureBudget: in.failureBudgetOf(p, x.sizes[p.Name])}
 		open, opens := window.MayBegin(p.Windows, in.Now, p.Takes())
 		if w.outsideWindow, w.windowOpens = !open, opens; w.outsideWindow {
 			w.windowCloses, _ = window.OpenUntil(p.Windows, in.Now)
@@ -119,19 +116,27 @@ func newPoolStates(in Input, x index, s surveyResult) map[string]*poolState {
 	}
 	for _, h := range in.Inventory.Hosts {
 		w := states[h.Pool]
-		if s.unavailable[h.Name] != "" || idle[h.Name] {
-			w.unavailable = append(w.unavailable, h.Name)
-			site.unavailable++
-		}
-		if s.held[h.Name] {
-			w.heldHosts++
-			site.held++
+		if taken := s.unavailable[h.Name] != ""; taken || idle[h.Name] {
+			w.addUnavailable(h.Name, !taken && s.absent[h.Name].KeepsPods(), s.held[h.Name])
 		}
 		if why := missing[h.Name]; why != "" && w.excludedHost == "" {
 			w.excludedHost = h.Name + " is " + string(why)
 		}
 	}
 	return states
+}
+
+// addWaiting counts a host with work n times in the budgets of pool and site: 1, or -1 once it is updated.
+func (w *poolState) addWaiting(p presence, n int) {
+	w.seats.addWaiting(p, n)
+	w.site.addWaiting(p, n)
+}
+
+// addUnavailable counts a host that is unavailable in every batch, in the budgets of pool and site.
+func (w *poolState) addUnavailable(host string, works, held bool) {
+	w.unavailable = append(w.unavailable, host)
+	w.seats.addUnavailable(works, held)
+	w.site.addUnavailable(works, held)
 }
 
 func (in Input) playHasFailureBudget() bool {

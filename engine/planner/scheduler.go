@@ -39,9 +39,10 @@ type scheduler struct {
 // rank is the precedence of a host in batches.
 type rank int
 
-// The ranks: hosts that are unavailable already, all others, and leaders of etcd clusters.
+// The ranks: hosts that are away, those that are only cordoned, all others, and leaders of etcd clusters.
 const (
-	leftOverRank rank = iota
+	awayRank rank = iota
+	cordonedRank
 	plainRank
 	leaderRank
 	ranks
@@ -105,10 +106,7 @@ func (sc *scheduler) countWaiting(hp *engine.HostPlan, in Input, x index) {
 	w := sc.poolStates[hp.Pool]
 	w.waitingHosts++
 	sc.adopted[hp.Host] = hp.Adopt != ""
-	if sc.isAway(hp.Host) {
-		w.awayHosts++
-		w.site.away++
-	}
+	w.addWaiting(sc.presenceOf(hp.Host), 1)
 	if hp.Cluster == "" {
 		return
 	}
@@ -120,12 +118,9 @@ func (sc *scheduler) countWaiting(hp *engine.HostPlan, in Input, x index) {
 	c.waiting++
 }
 
-// isAway reports whether a host with work is unavailable already.
-func (sc *scheduler) isAway(host string) bool { return sc.adopted[host] || sc.absent[host] != "" }
-
-// staysAway reports whether a host is still unavailable after its update: holdfast does not uncordon a node that others
+// staysAbsent reports whether a host is still unavailable after its update: holdfast does not uncordon a node that others
 // have cordoned.
-func (sc *scheduler) staysAway(host string) bool {
+func (sc *scheduler) staysAbsent(host string) bool {
 	return sc.absent[host] == kubefacts.Cordoned && !sc.adopted[host] || sc.absent[host] == kubefacts.BeingDeleted
 }
 
@@ -144,9 +139,11 @@ func newClusterState(in Input, x index, name string) *clusterState {
 }
 
 func (sc *scheduler) rankOf(hp *engine.HostPlan) rank {
-	switch {
-	case sc.isAway(hp.Host):
-		return leftOverRank
+	switch p := sc.presenceOf(hp.Host); {
+	case p == isAway:
+		return awayRank
+	case p == isCordoned:
+		return cordonedRank
 	case hp.Cluster != "" && sc.clusters[hp.Cluster].facts.Leader() == hp.Host:
 		return leaderRank
 	}
@@ -193,13 +190,9 @@ func (sc *scheduler) markUpdated(hp *engine.HostPlan) {
 	}
 	w.provedLogin = w.provedLogin || hp.TouchesLogin()
 	sc.skew.moveToTarget(hp)
-	if sc.isAway(hp.Host) {
-		w.awayHosts--
-		w.site.away--
-		if sc.staysAway(hp.Host) {
-			w.unavailable = append(w.unavailable, hp.Host)
-			w.site.unavailable++
-		}
+	w.addWaiting(sc.presenceOf(hp.Host), -1)
+	if sc.staysAbsent(hp.Host) {
+		w.addUnavailable(hp.Host, true, false)
 	}
 	delete(sc.adopted, hp.Host)
 	if hp.Cluster == "" {

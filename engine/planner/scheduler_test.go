@@ -3,6 +3,7 @@ package planner_test
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -282,7 +283,8 @@ func anyMachine(t *rapid.T, m *machine, pools, odds int) *machine {
 	m.zone = rapid.SampledFrom([]string{"", "a", "b"}).Draw(t, "zone")
 	state := machine{work: rapid.SampledFrom([]string{"", "reboot", "reboot", "reboot", "restart", "quiet"}).Draw(t, "work")}
 	if isRare(t, odds) {
-		state = states[rapid.IntRange(0, len(states)-1).Draw(t, "state")]
+		any := slices.Concat(states, nodeStates)
+		state = any[rapid.IntRange(0, len(any)-1).Draw(t, "state")]
 		state.paused = isRare(t, odds)
 		state.rejected = isRare(t, odds) && !state.leftOver() // such a host is only recovered; TestAHostThatWasRolledBackAndIsHeld tests that
 		if isRare(t, odds) && (state.hold == "" || state.hold == "own") {

@@ -6,6 +6,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/etcdfacts"
+	"holdfast/engine/kubefacts"
 	"holdfast/engine/planner"
 )
 
@@ -48,6 +49,9 @@ func (m *machine) facts() engine.Facts {
 	}
 	f := engine.Facts{Host: m.name, BootID: "boot-1", Clock: now, Running: []string{"sshd.service"}}
 	hold := engine.Hold{Kind: engine.RunHold, Bastion: thisBastion, Holder: "ann@b1", Reason: "update", Acquired: now.Add(-1), Expires: now.Add(1)}
+	if m.node != "" {
+		f.Node = &kubefacts.NodeState{Node: m.name, Absence: map[string]kubefacts.Absence{"cordoned": kubefacts.Cordoned, "deleted": kubefacts.BeingDeleted, "not-ready": kubefacts.NotReady}[m.node]}
+	}
 	if m.rejected {
 		f.Rejected = []string{"new"}
 	}

@@ -72,7 +72,7 @@ func playBatch(w *world, b engine.Batch, done map[string]int) error {
 // leftOversFirst returns an error if a batch disrupts a host while a host of a
 // dead run could be recovered.
 func leftOversFirst(w *world, b engine.Batch) error {
-	fresh := slices.ContainsFunc(b.Hosts, func(h string) bool { return !w.machine(h).leftOver() })
+	fresh := slices.ContainsFunc(b.Hosts, func(h string) bool { return !w.machine(h).leftOver() && w.machine(h).node != "not-ready" })
 	for _, m := range w.hosts {
 		if fresh && m.leftOver() && !slices.Contains(b.Hosts, m.name) && w.findViolation(m.name) == nil {
 			return fmt.Errorf("%v go before %s, which was left behind", b.Hosts, m.name)
@@ -85,7 +85,7 @@ func leftOversFirst(w *world, b engine.Batch) error {
 // go.
 func leaderLast(w *world, h string) error {
 	m := w.machine(h)
-	if m.isNonDisruptive() || m.cluster == "" || w.clusters[m.cluster].leader != h || w.clusters[m.cluster].unknown || m.leftOver() {
+	if m.isNonDisruptive() || m.cluster == "" || w.clusters[m.cluster].leader != h || w.clusters[m.cluster].unknown || m.leftOver() || m.node != "" {
 		return nil
 	}
 	for _, o := range w.hosts {

@@ -35,6 +35,7 @@ type machine struct {
 	hold    string // "", foreign, maintenance, unreadable, dead, expired or own
 	lost    bool   // cannot be reached
 	sick    bool   // its etcd member is not healthy
+	node    string // "", cordoned (by a person, who leaves it so), deleted or not-ready
 	ignored bool   // outside --limit
 
 	failed   bool // failed in this run
@@ -72,9 +73,14 @@ func (m *machine) disrupts() bool { return m.work == "reboot" || m.work == "rest
 
 func (m *machine) unfinished() bool { return m.work != "" || m.hold != "" || m.lost }
 
-// unavailable reports whether the users of the machine have lost it, or may
-// have.
-func (m *machine) unavailable() bool { return m.lost || m.hold != "" }
+// taken reports whether the users of the machine have lost it, or may have.
+func (m *machine) taken() bool { return m.lost || m.hold != "" }
+
+// unavailable reports whether the machine is no longer, or not fully, of use.
+func (m *machine) unavailable() bool { return m.taken() || m.node != "" }
+
+// empty reports whether the machine does no work any more, so that nobody misses it. A cordoned node still runs its pods.
+func (m *machine) empty() bool { return m.taken() || m.node == "not-ready" }
 
 func (w *world) machine(name string) *machine {
 	for _, m := range w.hosts {
@@ -213,7 +219,7 @@ func (w *world) keepsCluster(m *machine, together []string, forgiving bool) erro
 		}
 		voters++
 		notOurs := !o.lost && o.hold != "" && (o.ignored || !o.leftOver() || o.paused && !o.failed || o.work == "unclear" && !o.failed)
-		up := !o.sick && !o.unavailable() || forgiving && notOurs
+		up := !o.sick && !o.taken() || forgiving && notOurs
 		switch {
 		case o == m:
 		case up:
@@ -254,7 +260,7 @@ func (w *world) keepsPool(p engine.Pool, names []string) error {
 // keepsBudget returns an error if more machines of one kind would be
 // unavailable than the budget allows.
 func (w *world) keepsBudget(what string, l engine.CountOrPercent, names []string, of func(*machine) bool) error {
-	size, before, given, after, again := 0, 0, 0, 0, 0
+	size, before, given, after, again, emptyBefore, emptyAfter := 0, 0, 0, 0, 0, 0, 0
 	for _, m := range w.hosts {
 		if !of(m) {
 			continue
@@ -263,11 +269,17 @@ func (w *world) keepsBudget(what string, l engine.CountOrPercent, names []string
 		goes := slices.Contains(names, m.name) && m.disrupts()
 		if m.unavailable() {
 			before++
-			if !m.mayBeChanged() {
+			if !m.mayBeChanged() || !m.unfinished() {
 				given++
-			} else if goes {
+			} else if goes && m.empty() {
 				again++
 			}
+		}
+		if m.empty() {
+			emptyBefore++
+		}
+		if m.empty() || goes {
+			emptyAfter++
 		}
 		if m.unavailable() || goes {
 			after++
@@ -280,6 +292,8 @@ func (w *world) keepsBudget(what string, l engine.CountOrPercent, names []string
 	switch {
 	case after > before && after > limit:
 		return fmt.Errorf("%s is without %d hosts, its budget is %d", what, after, limit)
+	case emptyAfter > emptyBefore && emptyAfter > limit:
+		return fmt.Errorf("%s has %d hosts without any work, its budget is %d", what, emptyAfter, limit)
 	case again > 1 && given+again > limit:
 		return fmt.Errorf("%s has %d left-over hosts disrupted at once beside %d others, its budget is %d", what, again, given, limit)
 	}
@@ -293,6 +307,9 @@ func (w *world) updateMachines(names ...string) {
 		c := w.clusters[m.cluster]
 		if c != nil && c.leader == name && m.disrupts() {
 			w.electLeader(c, m)
+		}
+		if m.node == "not-ready" || m.node == "cordoned" && m.leftOver() { // the dead run has cordoned it
+			m.node = ""
 		}
 		m.work, m.hold, m.sick = "", "", false
 	}

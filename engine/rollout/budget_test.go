@@ -3,6 +3,7 @@ package rollout_test
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -85,6 +86,57 @@ func TestBatchSharesLooks(t *testing.T) {
 		}
 		if looks < batches*others || looks > batches*others*twice {
 			t.Errorf("%d looks at holds, of %d hosts beside each of %d batches", looks, others, batches)
+		}
+	})
+}
+
+// TestCordonedHostsTakeSeats: a cordoned node still runs its pods, so after one of two cordoned hosts has failed, the other is left alone;
+// and two bastions do not disrupt one each.
+func TestCordonedHostsTakeSeats(t *testing.T) {
+	inv := workerFleet(2, func(p *engine.Pool) {
+		p.MaxUnavailable, p.FailureBudget = engine.CountOrPercent{Count: 1, Set: true}, engine.CountOrPercent{Count: 2, Set: true}
+	})
+	inv.Kubernetes = []engine.KubernetesCluster{{Name: "main"}}
+	for i := range inv.Hosts {
+		inv.Hosts[i].Kubernetes = "main"
+	}
+	cordoned := func() *simulator.Site {
+		site := newSite(inv)
+		site.AddNodeCluster("main", []string{"worker-0", "worker-1"}, nil)
+		site.CordonNode("worker-0")
+		site.CordonNode("worker-1")
+		return site
+	}
+	t.Run("one failed", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			site := cordoned()
+			site.Host("worker-0").Change(func(t *simulator.Traits) { t.Missing = []string{"sshd.service"} })
+			b := site.Bastion("run-1")
+			end := applyRun(b)
+			if last := len(end.Verdict.Excluded) - 1; last < 0 || !strings.Contains(end.Verdict.Excluded[last].Reason, "worker-0 is failed; its node is only cordoned and still runs its pods") {
+				t.Errorf("%+v", end.Verdict.Excluded)
+			}
+			if err := errors.Join(checkEnd(end, engine.ExitFailed), checkLaws(site), checkUntouched(site.Host("worker-1"))); err != nil {
+				t.Fatalf("%v\n%s", err, runTranscript(b))
+			}
+		})
+	})
+	t.Run("both of them", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			site := cordoned()
+			if err := errors.Join(checkEnd(applyRun(site.Bastion("run-1")), engine.ExitOK), checkLaws(site), checkConverged(site)); err != nil {
+				t.Fatal(err)
+			}
+		})
+	})
+	t.Run("two bastions", func(t *testing.T) {
+		for seconds := range 4 {
+			delays := [][]int{{1, 0, 1, 1}, {0, seconds, 1, 0}}
+			if err := runInBubble(t, func() error {
+				return runTogether(playFixture{site: cordoned}, delays, time.Duration(seconds)*time.Second, fromTheEnd(false), fromTheEnd(true))
+			}); err != nil {
+				t.Fatal(err)
+			}
 		}
 	})
 }

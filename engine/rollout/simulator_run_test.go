@@ -37,17 +37,18 @@ type simulatedRun struct {
 	stopSoft, stopHard           context.CancelFunc
 	end                          event.RunEnd
 
-	mu     sync.Mutex
-	killed bool
-	shut   time.Time     // until when the gates give bad answers
-	timers []*time.Timer // timers of incidents that come later
-	fired  []incident
-	events map[string]int // number of events about each host
-	calls  map[string]int
+	mu       sync.Mutex
+	killed   bool
+	shut     time.Time     // until when the gates give bad answers
+	timers   []*time.Timer // timers of incidents that come later
+	fired    []incident
+	rebooted map[string]time.Time // when a person last rebooted each host
+	events   map[string]int       // number of events about each host
+	calls    map[string]int
 }
 
 func newSimulatedRun(site *simulator.Site, id string, troubles []incident) *simulatedRun {
-	d := &simulatedRun{site: site, run: site.Bastion(id), troubles: troubles, before: map[string]simulator.State{}, events: map[string]int{}, calls: map[string]int{}}
+	d := &simulatedRun{site: site, run: site.Bastion(id), troubles: troubles, before: map[string]simulator.State{}, events: map[string]int{}, calls: map[string]int{}, rebooted: map[string]time.Time{}}
 	for _, h := range site.Hosts() {
 		d.before[h.Name] = h.State()
 	}
@@ -162,6 +163,9 @@ func (d *simulatedRun) recordFired(t incident) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.fired = append(d.fired, t)
+	if t.kind == personReboots {
+		d.rebooted[t.host] = time.Now()
+	}
 }
 
 func (d *simulatedRun) faultOf(c simulator.Call) simulator.Fault {
@@ -209,7 +213,7 @@ func (d *simulatedRun) verifyExit() error {
 			if host, _ := d.site.Inventory.Host(h.Name); host.Leaving {
 				continue
 			}
-			late := h.State().Disk == "mine" && d.wasEdited(h.Name) // the edit may come after the last facts
+			late := h.State().Disk == "mine" && d.wasEdited(h.Name) || d.wasRebootedLast(h.Name) // that may come after the last facts
 			fits = fits && (d.hasDesiredState(h) || late) && !d.isHolder(h) && (!h.State().Drained || len(d.asked.Plays) > 0)
 		}
 	case engine.ExitWork:
@@ -242,6 +246,18 @@ func (d *simulatedRun) verifyExit() error {
 
 func (d *simulatedRun) wasEdited(host string) bool {
 	return slices.ContainsFunc(d.fired, func(t incident) bool { return t.kind == "edit" && t.host == host })
+}
+
+// wasRebootedLast reports whether a person rebooted the host when the run gathered its last facts, or later.
+func (d *simulatedRun) wasRebootedLast(host string) bool {
+	events, began := d.run.Events(), time.Time{}
+	for i, e := range events {
+		if e.Type == event.HostsGathered {
+			began = events[max(0, i-1)].Time
+		}
+	}
+	at, rebooted := d.rebooted[host]
+	return rebooted && !at.Before(began)
 }
 
 func (d *simulatedRun) isHolder(h *simulator.Host) bool {

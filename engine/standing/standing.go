@@ -167,6 +167,12 @@ func (s Standing) IsUnavailable() bool {
 	return s.Flag == UnderMaintenance || s.Flag != Leaving && (s.Kind != Free || s.NodeAbsence() != kubefacts.Present)
 }
 
+// StillWorks reports whether a host that IsUnavailable does its work nevertheless, so that its disruption is felt: its node only takes no
+// new pods.
+func (s Standing) StillWorks() bool {
+	return s.Kind == Free && !s.isReserved() && s.NodeAbsence().KeepsPods()
+}
+
 // NodeAbsence returns why the node of the host takes no work.
 func (s Standing) NodeAbsence() kubefacts.Absence {
 	if s.Node == nil {

@@ -64,7 +64,7 @@ func (r *Run) checkDisrupt(h *Host, down bool) {
 	if !h.isDisrupted() {
 		r.checkBegin(h)
 		r.checkPool(h)
-		h.disruptedAt = r.observer.Now
+		h.disruptedAt, h.wasNotReady = r.observer.Now, r.followed.notReady[h.Name]
 	}
 	h.disruptedBy = r.ID
 }
@@ -99,9 +99,9 @@ func (r *Run) checkCluster(c *Cluster, h *Host, down bool) {
 
 // checkPool checks that the unavailable hosts of a pool and of the site stay
 // within the budgets. Hosts that were unavailable before may exceed them. A host
-// whose node took no work costs no further seat.
+// whose node was not Ready costs no further seat: it did no work.
 func (r *Run) checkPool(h *Host) {
-	if r.followed.absent[h.Name] {
+	if r.followed.notReady[h.Name] {
 		return
 	}
 	p := r.observer.poolOf(h)

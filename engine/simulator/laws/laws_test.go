@@ -140,8 +140,11 @@ func TestLaws(t *testing.T) {
 			w.Hosts[0].Healthy, w.Hosts[1].Healthy = false, false
 			w.Hosts[0].Lost, w.Hosts[1].Lost = w.Now.Add(-time.Hour), w.Now.Add(-time.Hour)
 		}, func(w *world) { w.run.CheckPromote(w.Clusters[0], w.Hosts[3]) }, "only 2 of 4 voters of cluster main are healthy"},
-		"nobody's":            {func(w *world) { w.disrupt("w-0"); w.Hosts[3].Hold = nil }, look, "w-0 is nobody's, and drained or going down"},
-		"two members":         {func(w *world) { w.disrupt("m-0", "m-1") }, look, "2 members of cluster main are disrupted"},
+		"nobody's":    {func(w *world) { w.disrupt("w-0"); w.Hosts[3].Hold = nil }, look, "w-0 is nobody's, and drained or going down"},
+		"two members": {func(w *world) { w.disrupt("m-0", "m-1") }, look, "2 members of cluster main are disrupted"},
+		"a cordoned host beside one that is gone": {
+			func(w *world) { w.disrupt("w-1") }, func(w *world) { w.run.CheckDrain(w.Hosts[3]) }, "pool worker loses 2 hosts at once, its budget is 1",
+		},
 		"two hosts of a pool": {func(w *world) { w.disrupt("w-0", "w-1") }, look, "2 hosts of pool worker are disrupted"},
 		"two hosts of the site": {func(w *world) {
 			w.Inventory.MaxUnavailable = engine.CountOrPercent{Count: 1, Set: true}

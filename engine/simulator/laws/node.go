@@ -58,6 +58,12 @@ func (w *Observer) isNodeAbsent(h *Host) bool {
 	return n != nil && (!n.Ready || n.Cordoned || w.isNodeForeign(h))
 }
 
+// isNodeNotReady reports whether the pods of the host count as lost.
+func (w *Observer) isNodeNotReady(h *Host) bool {
+	n := w.findNode(h)
+	return n != nil && !n.Ready
+}
+
 // isNodeForeign reports whether another tool or a NodeMaintenance has the node of the host.
 func (w *Observer) isNodeForeign(h *Host) bool {
 	n := w.findNode(h)

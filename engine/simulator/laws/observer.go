@@ -46,6 +46,7 @@ type Host struct {
 	before      *unitsBefore   // state of the units before the first disruption, until a run sees the host whole again
 	disruptedBy string         // ID of the run that disrupted the host, until the host is completely back
 	disruptedAt time.Time      // time of that disruption
+	wasNotReady bool           // its node was not Ready then
 	orderedBy   *Run           // the run that ordered the host to boot a staged OS
 	reboot      orderedReboot  // the last reboot that a run ordered and that was no rollback
 	rolledBack  []string       // OS versions that the host was ordered to leave again

@@ -24,9 +24,9 @@ type poolQueue struct {
 // buildQueues collects the hosts that a batch leaves out without a visible
 // reason. It ignores members of etcd clusters, which have more reasons to wait.
 func (r *Run) buildQueues() {
-	r.followed.queues, r.followed.absent = map[string]*poolQueue{}, map[string]bool{}
+	r.followed.queues, r.followed.absent, r.followed.notReady = map[string]*poolQueue{}, map[string]bool{}, map[string]bool{}
 	for _, h := range r.observer.Hosts {
-		r.followed.absent[h.Name] = r.observer.isNodeAbsent(h)
+		r.followed.absent[h.Name], r.followed.notReady[h.Name] = r.observer.isNodeAbsent(h), r.observer.isNodeNotReady(h)
 		if h.isHeld() || h.Cluster != "" || !r.reports.plan[h.Name] {
 			continue
 		}

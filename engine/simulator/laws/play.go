@@ -14,14 +14,15 @@ import (
 
 // followed is the progress that a run has reported.
 type followed struct {
-	reached map[string]bool       // hosts that were reached at the last gather
-	play    int                   // number of the play, from 0; -1: no play has begun
-	batches int                   // number of batches of that play
-	batch   []string              // hosts of the last batch
-	taken   map[string]bool       // hosts of all batches
-	ended   map[string]bool       // hosts whose outcome was reported
-	queues  map[string]*poolQueue // queues of the last batch, by pool
-	absent  map[string]bool       // hosts whose node took no work when the last batch began
+	reached  map[string]bool       // hosts that were reached at the last gather
+	play     int                   // number of the play, from 0; -1: no play has begun
+	batches  int                   // number of batches of that play
+	batch    []string              // hosts of the last batch
+	taken    map[string]bool       // hosts of all batches
+	ended    map[string]bool       // hosts whose outcome was reported
+	queues   map[string]*poolQueue // queues of the last batch, by pool
+	absent   map[string]bool       // hosts whose node took no work when the last batch began
+	notReady map[string]bool       // of these, hosts whose node was not Ready
 }
 
 func newFollowed() followed {

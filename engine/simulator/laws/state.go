@@ -19,7 +19,7 @@ func (r *Run) checkState() {
 		if h.Cluster != "" {
 			clusters[h.Cluster]++
 		}
-		if h.disruptedBy == r.ID {
+		if h.disruptedBy == r.ID && !h.wasNotReady {
 			pools[h.Pool]++
 			all++
 		}
