@@ -58,6 +58,7 @@ var commands = map[string]map[string]string{
 		"holdfast/engine/standing":            "holds and etcd members judge the standing of hosts",
 		"holdfast/engine/web":                 "gates and contents are fetched with its client",
 		"holdfast/modules":                    "the modules of a run",
+		"holdfast/modules/hoststate":          "init --look finds the etcd and the kubelet of hosts",
 		"holdfast/modules/hostconfig/observe": "its script reads the files that plan shows",
 		"holdfast/modules/hostconfig/record":  "render writes the record of a host that is provisioned",
 		"holdfast/modules/tasks":              "the modules of a play",

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"holdfast/engine"
 	"holdfast/engine/ansible"
 	"holdfast/engine/draft"
 	"holdfast/engine/inventory"
@@ -22,6 +24,7 @@ type inventoryWriter struct {
 	*siteOpener
 	ansible   string // file of an inventory of Ansible
 	sshConfig string
+	look      bool // ask the hosts for their OS and their etcd
 }
 
 func initCommand(o *siteOpener) *cobra.Command {
@@ -37,23 +40,39 @@ overwrites a file.
 host_vars beside it. Each host is in the pool of the first group of the file that lists the
 host itself. --ssh-config takes the names of its Host lines; their settings stay there.
 
+With --look, init asks the hosts over SSH, as root, and changes nothing on them. It writes
+the OS that they run now with its driver, and a pool for each OS; the etcd clusters of
+which they are members; and the hosts that run a kubelet. A plan right after it has
+nothing to do. Host keys must be in known_hosts. Hosts that do not answer become comments.
+
 Parts that were not taken over are named on standard error, with file and line: other
-groups, variables, passwords, templates. init runs no plugin and no script of Ansible. It
-decides nothing about etcd: the file has an example of a cluster, as a comment.`,
+groups, variables, passwords, templates. init runs no plugin and no script of Ansible.
+Without --look it decides nothing about etcd: the file has an example of a cluster, as a
+comment.
+
+Exit status 0: the inventory was written; 5: the inventory was written, and hosts did not
+answer, or no host answered, and nothing was written.`,
 		Args: expectArgs(0, 1),
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			if o.json {
 				return errors.New("init: there is no JSON; holdfast validate --json prints the inventory that init wrote")
 			}
 			if w.ansible != "" && w.sshConfig != "" {
 				return errors.New("init: --ansible and --ssh-config exclude each other")
 			}
+			if w.look && w.ansible == "" && w.sshConfig == "" {
+				return errors.New("init: --look needs hosts; name them with --ansible or --ssh-config")
+			}
 			dir := "."
 			if len(args) > 0 {
 				dir = args[0]
 			}
-			if err := w.writeInventory(dir); err != nil {
+			silent, err := w.writeInventory(cmd.Context(), dir)
+			if err != nil {
 				return fmt.Errorf("init: %w", err)
+			}
+			if silent > 0 {
+				return exitWith(engine.ExitUnreachable)
 			}
 			return nil
 		},
@@ -61,47 +80,73 @@ decides nothing about etcd: the file has an example of a cluster, as a comment.`
 	f := cmd.Flags()
 	f.StringVar(&w.ansible, "ansible", "", "read the hosts from an inventory of Ansible: `FILE`, INI or YAML")
 	f.StringVar(&w.sshConfig, "ssh-config", "", "read the hosts from an ssh_config: `FILE`, such as ~/.ssh/config")
+	f.BoolVar(&w.look, "look", false, "ask the hosts for their OS, its driver, their etcd and their kubelet")
 	return cmd
 }
 
-func (w inventoryWriter) writeInventory(dir string) error {
+// writeInventory returns the number of hosts that did not answer.
+func (w inventoryWriter) writeInventory(ctx context.Context, dir string) (silent int, err error) {
 	file := filepath.Join(dir, "inventory.hcl")
 	if err := checkNewInventory(dir); err != nil {
-		return err
+		return 0, err
 	}
 	s, err := w.readHosts()
 	if err != nil {
-		return err
+		return 0, err
 	}
 	if (w.ansible != "" || w.sshConfig != "") && len(s.Hosts) == 0 {
 		w.printRemarks(s.Remarks)
-		return fmt.Errorf("%s has no host that can be taken over", s.Source)
+		return 0, fmt.Errorf("%s has no host that can be taken over", s.Source)
 	}
 	if s.Name, err = siteName(dir); err != nil {
-		return err
+		return 0, err
+	}
+	if w.look {
+		if err := w.lookAtHosts(ctx, &s); err != nil {
+			return 0, err
+		}
 	}
 	d, err := draft.Make(s)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return err
+		return 0, err
 	}
 	if err := writeNew(file, d.Text); err != nil {
-		return err
+		return 0, err
 	}
 	if err := w.checkWritten(file); err != nil {
-		return fmt.Errorf("these hosts make no valid inventory, so nothing was written: %w", errors.Join(err, os.Remove(file)))
+		return 0, fmt.Errorf("these hosts make no valid inventory, so nothing was written: %w", errors.Join(err, os.Remove(file)))
 	}
 	w.printRemarks(d.Remarks)
-	shown := textutil.Printable(file)
-	if s.Source == "" {
-		fmt.Fprintf(w.stdout, "wrote %s, an example\nnext: write your hosts into it, then run holdfast validate -i %s\n", shown, shown)
-		return nil
+	w.printResult(textutil.Printable(file), s, d)
+	return d.Silent, nil
+}
+
+func (w inventoryWriter) printResult(file string, s draft.Site, d draft.Draft) {
+	switch {
+	case s.Source == "":
+		fmt.Fprintf(w.stdout, "wrote %s, an example\nnext: write your hosts into it, then run holdfast validate -i %s\n", file, file)
+	case w.look:
+		var names []string
+		for _, c := range s.Clusters {
+			names = append(names, c.Name)
+		}
+		clusters := ""
+		if len(names) > 0 {
+			clusters = "; etcd clusters: " + strings.Join(names, ", ")
+		}
+		silent := ""
+		if d.Silent > 0 {
+			silent = fmt.Sprintf("; without an answer: %d", d.Silent)
+		}
+		fmt.Fprintf(w.stdout, "wrote %s; hosts: %d; pools: %s%s%s\n", file, d.Hosts, strings.Join(d.Pools, ", "), clusters, silent)
+		fmt.Fprintf(w.stdout, "next: run holdfast plan -i %s; it has nothing to do until you set another OS or configurations\n", file)
+	default:
+		fmt.Fprintf(w.stdout, "wrote %s; hosts: %d; pools: %s\n", file, d.Hosts, strings.Join(d.Pools, ", "))
+		fmt.Fprintf(w.stdout, "next: set the OS or the configurations of each pool, then run holdfast validate -i %s\n", file)
 	}
-	fmt.Fprintf(w.stdout, "wrote %s; hosts: %d; pools: %s\n", shown, d.Hosts, strings.Join(d.Pools, ", "))
-	fmt.Fprintf(w.stdout, "next: set the OS or the configurations of each pool, then run holdfast validate -i %s\n", shown)
-	return nil
 }
 
 func (w inventoryWriter) printRemarks(remarks []string) {

@@ -172,7 +172,7 @@ func (m *movedScript) moveLine() error {
 	// The user who runs the tests is the root of the box, but does not own the machine's root directory.
 	text = strings.ReplaceAll(text, `uid=$(stat -c %u "$root/.")`, fmt.Sprintf("uid=%d", os.Getuid()))
 	for _, path := range []string{
-		"/var/lib/holdfast", "/run/holdfast", "/run/ostree", "/run/systemd/system", "/run/systemd/inhibit", "/proc/sys", "/proc/cmdline", "/proc/net", "/etc/kubernetes", "/boot/ostree", "/ostree/deploy",
+		"/var/lib/holdfast", "/run/holdfast", "/run/ostree", "/run/systemd/system", "/run/systemd/inhibit", "/proc/sys", "/proc/cmdline", "/proc/[0-9]", "/proc/net", "/etc/kubernetes", "/boot/ostree", "/ostree/deploy",
 		"/etc/motd.d", "/etc/systemd/system", "/etc/containers",
 	} {
 		text = strings.ReplaceAll(text, path, m.box+path)

@@ -20,6 +20,8 @@ type Host struct {
 	Others     []string
 	Connection Connection
 	At         string // position of the host in the file of the tool, for remarks
+
+	found Found // of Site.Found
 }
 
 // Connection has the settings of SSH that differ from the defaults.
@@ -47,12 +49,16 @@ type Site struct {
 	SSHConfig string // for the whole site; "" for the default
 	Hosts     []Host
 	Remarks   []string // parts that are left out
+
+	Found    map[string]Found // by the names that hosts have in an inventory; nil: they were not asked
+	Clusters []FoundCluster   // of etcd
 }
 
 // Draft is a new inventory.
 type Draft struct {
 	Text    string // HCL
 	Hosts   int
+	Silent  int // hosts that did not answer, which are comments
 	Pools   []string
 	Remarks []string // parts that are left out, and changed names
 }
@@ -62,6 +68,9 @@ type pool struct {
 	name, group string
 	connection  Connection
 	hosts       []Host
+
+	os        OS     // that its hosts run
+	osProblem string // why the OS is not known; "" if it is known, or the hosts were not asked
 }
 
 // Errors has all reasons why no inventory can be written.
@@ -75,13 +84,21 @@ func Make(s Site) (Draft, error) {
 	m := maker{remarks: slices.Clone(s.Remarks)}
 	hosts := m.nameHosts(s.Hosts)
 	hosts = m.dropRepeated(hosts)
+	for i := range hosts {
+		hosts[i].found = s.Found[hosts[i].Name]
+	}
 	pools := m.groupHosts(hosts)
 	if len(m.errs) > 0 {
 		return Draft{}, m.errs
 	}
 	m.remarkGroups(pools)
+	if s.Found != nil {
+		pools = splitByOS(pools)
+		m.remarkFound(pools, s.Clusters)
+	}
 	shared := shareConnections(pools)
-	d := Draft{Text: formatInventory(s, shared, pools), Hosts: len(hosts), Remarks: m.remarks}
+	d := Draft{Text: formatInventory(s, shared, pools), Hosts: countAnswers(hosts), Remarks: m.remarks}
+	d.Silent = len(hosts) - d.Hosts
 	for _, p := range pools {
 		d.Pools = append(d.Pools, p.name)
 	}

@@ -64,6 +64,7 @@ type foldKey struct {
 	name       nameParts
 	others     string
 	connection Connection
+	found      string // the parts of Found that the block shows
 }
 
 // foldHosts folds hosts that differ only in their number. The address of each
@@ -77,7 +78,7 @@ func foldHosts(hosts []Host) []block {
 			blocks = append(blocks, block{host: h, first: i})
 			continue
 		}
-		series.Add(foldKey{name, strings.Join(h.Others, ", "), h.Connection}, numbered{h, name, id, i})
+		series.Add(foldKey{name, strings.Join(h.Others, ", "), h.Connection, h.found.blockKey()}, numbered{h, name, id, i})
 	}
 	for _, members := range series.All() {
 		blocks = append(blocks, foldSeries(members)...)

@@ -61,7 +61,7 @@ func formatInventory(s Site, shared Connection, pools []*pool) string {
 	var b strings.Builder
 	b.WriteString("# Written by holdfast init")
 	if s.Source != "" {
-		b.WriteString(" from " + textutil.Printable(s.Source))
+		b.WriteString(" from " + oneLine(s.Source))
 	}
 	b.WriteString(".\n# holdfast validate checks it; docs/inventory.md explains it.\n\n")
 	fmt.Fprintf(&b, "site %s {\n", quote(s.Name))
@@ -70,10 +70,16 @@ func formatInventory(s Site, shared Connection, pools []*pool) string {
 	if len(pools) == 0 {
 		b.WriteString(exampleHosts)
 	}
-	for i, p := range pools {
-		writePool(&b, p, i == 0)
+	for _, c := range s.Clusters {
+		writeCluster(&b, c)
 	}
-	b.WriteString(exampleEtcd)
+	for i, p := range pools {
+		writePool(&b, p, i == 0 && s.Found == nil)
+	}
+	writeNodes(&b, pools)
+	if len(s.Clusters) == 0 {
+		b.WriteString(exampleEtcd)
+	}
 	return string(hclwrite.Format([]byte(b.String())))
 }
 
@@ -83,8 +89,13 @@ func writePool(b *strings.Builder, p *pool, first bool) {
 	if first {
 		b.WriteString("  # Without an OS and configurations, holdfast changes nothing on its hosts.\n" + exampleOS)
 	}
+	writeOS(b, p)
 	b.WriteString("}\n")
 	for _, h := range foldHosts(p.hosts) {
+		if h.host.found.Unreachable != "" {
+			writeSilent(b, h, p.name)
+			continue
+		}
 		writeBlock(b, h, p.name)
 	}
 }
@@ -92,7 +103,7 @@ func writePool(b *strings.Builder, p *pool, first bool) {
 func writeBlock(b *strings.Builder, h block, pool string) {
 	b.WriteString("\n")
 	if len(h.host.Others) > 0 {
-		fmt.Fprintf(b, "# also in %s\n", textutil.Printable(strings.Join(h.host.Others, ", ")))
+		fmt.Fprintf(b, "# also in %s\n", oneLine(strings.Join(h.host.Others, ", ")))
 	}
 	if h.ids == "" {
 		fmt.Fprintf(b, "host %s {\naddress = %s\n", quote(h.host.Name), quote(h.host.Address))
@@ -109,6 +120,12 @@ func writeBlock(b *strings.Builder, h block, pool string) {
 		fmt.Fprintf(b, "address = \"%s\"\n", strings.Join(texts, "${id}"))
 	}
 	fmt.Fprintf(b, "pool = %s\n", quote(pool))
+	if c := h.host.found.Cluster; c != "" {
+		fmt.Fprintf(b, "etcd_cluster = %s\n", quote(c))
+	}
+	if why := h.host.found.EtcdProblem; why != "" {
+		fmt.Fprintf(b, "# etcd runs here: %s.\n# etcd_cluster = \"NAME\"\n", oneLine(why))
+	}
 	writeConnection(b, h.host.Connection, "")
 	b.WriteString("}\n")
 }
@@ -136,3 +153,6 @@ func writeConnection(b *strings.Builder, c Connection, sshConfig string) {
 }
 
 func quote(s string) string { return string(hclwrite.TokensForValue(cty.StringVal(s)).Bytes()) }
+
+// oneLine returns a text that may follow a # in a file.
+func oneLine(s string) string { return strings.Join(strings.Fields(textutil.Printable(s)), " ") }

@@ -22,6 +22,7 @@ import (
 
 // MemberList is etcd's own list of members, with the health of each member.
 type MemberList struct {
+	Cluster  string // ID of the cluster, hexadecimal; "": no member answers
 	Members  []membership.Member
 	PeerURLs map[string][]string // by ID
 	Alarms   []string
@@ -40,7 +41,7 @@ func (c *Cluster) Members(ctx context.Context, without ...string) MemberList {
 	if view.bestAnswer < 0 {
 		return MemberList{}
 	}
-	list := MemberList{PeerURLs: map[string][]string{}, Alarms: facts.Alarms, Version: leastVersion(facts)}
+	list := MemberList{Cluster: hexID(view.cluster), PeerURLs: map[string][]string{}, Alarms: facts.Alarms, Version: leastVersion(facts)}
 	problems := append(view.otherClusters(), view.sharedMemberIDs()...)
 	if view.members == nil {
 		problems = append(problems, "no member returns the member list: "+oneLine(view.answers[view.bestAnswer].listErr))
@@ -62,7 +63,7 @@ func (c *Cluster) Members(ctx context.Context, without ...string) MemberList {
 		list.Members = append(list.Members, view.memberState(view.members[i], f))
 		urls, problem := cleanPeerURLs(view.members[i])
 		if problem != "" {
-			return MemberList{Problem: problem, Alarms: list.Alarms, Version: list.Version}
+			return MemberList{Cluster: list.Cluster, Problem: problem, Alarms: list.Alarms, Version: list.Version}
 		}
 		list.PeerURLs[f.ID] = urls
 	}
