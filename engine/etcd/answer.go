@@ -5,12 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"holdfast/engine/clock"
 )
 
 // answer is the answer of the member on one host.
@@ -61,7 +64,7 @@ func (s *session) askIdentity(ctx context.Context, a *answer) {
 // of a quorum, and after it has applied all entries that were committed before the request.
 func (s *session) checkRead(ctx context.Context, a *answer) {
 	a.readAsked = true
-	_, err := s.Get(ctx, "health", clientv3.WithCountOnly())
+	err := s.readLinearizably(ctx)
 	if err != nil && !refusedAfterRead(err) {
 		a.readErr = unansweredError("linearizable read", err)
 		return
@@ -72,6 +75,20 @@ func (s *session) checkRead(ctx context.Context, a *answer) {
 		return
 	}
 	a.status = said
+}
+
+// readPause is the time between two reads while the cluster changes its leader.
+const readPause = 100 * time.Millisecond
+
+// readLinearizably reads again, until the context ends, if the leader changes during the read. Members refuse all reads then,
+// and the refusal says nothing about their health. Elections are common where disks are slow, and after the restart of a leader.
+func (s *session) readLinearizably(ctx context.Context) error {
+	for {
+		_, err := s.Get(ctx, "health", clientv3.WithCountOnly())
+		if !errors.Is(err, rpctypes.ErrLeaderChanged) || clock.Sleep(ctx, readPause) != nil {
+			return err
+		}
+	}
 }
 
 // refusedAfterRead reports whether err denies the user the key. A member checks the user after the linearizable part of

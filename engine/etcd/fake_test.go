@@ -34,6 +34,7 @@ type fakeMember struct {
 	list   []*pb.Member
 	alarms []*pb.AlarmMember
 	asked  func(question string) // called with the name of each request
+	reads  []error               // errors of the next linearizable reads
 }
 
 // fakeCluster starts fake members on hosts. The members have the IDs 1, 2 …, all are healthy, and the first one leads.
@@ -108,7 +109,15 @@ func (m *fakeMember) MemberList(context.Context, *pb.MemberListRequest) (*pb.Mem
 }
 
 func (m *fakeMember) Range(context.Context, *pb.RangeRequest) (*pb.RangeResponse, error) {
-	return &pb.RangeResponse{Header: m.ask("read").status.Header}, nil
+	a := m.ask("read")
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(m.reads) > 0 {
+		err := m.reads[0]
+		m.reads = m.reads[1:]
+		return nil, err
+	}
+	return &pb.RangeResponse{Header: a.status.Header}, nil
 }
 
 func (m *fakeMember) Alarm(context.Context, *pb.AlarmRequest) (*pb.AlarmResponse, error) {
