@@ -93,11 +93,10 @@ type runOptions struct {
 	keep bool
 }
 
-// countJobs returns how many labs the scenarios use.
-func (o runOptions) countJobs(r *scenario.Runner) (int, error) {
-	shared, err := r.CountShared()
-	if err != nil || o.keep {
-		return 1, err
+// countJobs returns how many labs the scenarios use. shared is the number of scenarios that can run side by side.
+func (o runOptions) countJobs(shared int) (int, error) {
+	if o.keep {
+		return 1, nil
 	}
 	jobs := o.jobs
 	if jobs == 0 {
@@ -111,20 +110,29 @@ func (o runOptions) countJobs(r *scenario.Runner) (int, error) {
 }
 
 func runScenarios(cmd *cobra.Command, open opener, r *scenario.Runner, o runOptions) error {
-	jobs, err := o.countJobs(r)
+	shared, suites, err := r.CountShared()
 	if err != nil {
 		return err
+	}
+	jobs, err := o.countJobs(shared)
+	if err != nil {
+		return err
+	}
+	if jobs == 1 { // the scenarios with suites of their own build the images
+		suites = suites[:1]
 	}
 	l, release, err := openReserved(open, cmd)
 	if err != nil {
 		return err
 	}
 	defer release()
-	if err := l.Prepare(cmd.Context(), r.Suite); err != nil {
-		return err
+	for _, suite := range suites {
+		if err := l.Prepare(cmd.Context(), suite); err != nil {
+			return err
+		}
 	}
 	l.Quiet()
-	beside, err := l.MakeBeside(cmd.Context(), jobs-1, r.Suite)
+	beside, err := l.MakeBeside(cmd.Context(), jobs-1, suites)
 	if err != nil {
 		return err
 	}

@@ -14,9 +14,9 @@ import (
 // besideName is the folder with the labs beside this one.
 const besideName = "beside"
 
-// MakeBeside makes a number of labs beside this one, which has been prepared. Each has its own hosts, network and folder, and
-// shares the files of the image. MakeBeside removes those that were there before. Down removes them, too.
-func (l *Lab) MakeBeside(ctx context.Context, number int, suite image.Suite) ([]*Lab, error) {
+// MakeBeside makes a number of labs beside this one, which has been prepared for these suites. Each has its own hosts, network
+// and folder, and shares the files of the images. MakeBeside removes those that were there before. Down removes them, too.
+func (l *Lab) MakeBeside(ctx context.Context, number int, suites []image.Suite) ([]*Lab, error) {
 	unlock, err := l.lockLab(ctx)
 	if err != nil {
 		return nil, err
@@ -34,10 +34,12 @@ func (l *Lab) MakeBeside(ctx context.Context, number int, suite image.Suite) ([]
 		if err := side.Claim(); err != nil {
 			return nil, err
 		}
-		from, to := l.imageStore(), side.imageStore()
-		from.Dir, to.Dir = l.path(imageName(suite)), side.path(imageName(suite))
-		if err := from.Link(ctx, to.Dir); err != nil {
-			return nil, err
+		for _, suite := range suites {
+			from := l.imageStore()
+			from.Dir = l.path(imageName(suite))
+			if err := from.Link(ctx, side.path(imageName(suite))); err != nil {
+				return nil, err
+			}
 		}
 		all = append(all, side)
 	}

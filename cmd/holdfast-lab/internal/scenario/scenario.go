@@ -104,19 +104,23 @@ func listScripts() ([]script, error) {
 		}
 		name := strings.TrimSuffix(filepath.Base(path), ".txtar")
 		s := script{name: name, lab: string(found[1]), core: len(found[2]) > 0, alone: len(found[3]) > 0, bmc: len(found[4]) > 0, suite: image.Suite(found[6]), path: path, expected: cmp.Or(known[name], defaultDuration)}
-		if s.suite != "" && !s.alone { // the labs beside the first one have no image of this suite
-			return nil, fmt.Errorf("read scenario %s: it has a suite of its own, and does not run alone", path)
-		}
 		all = append(all, s)
 	}
 	slices.SortStableFunc(all, func(a, b script) int { return strings.Compare(a.lab, b.lab) })
 	return all, nil
 }
 
-// CountShared returns how many of the selected scenarios can run side by side.
-func (r *Runner) CountShared() (int, error) {
+// CountShared returns how many of the selected scenarios can run side by side, and the suites of their hosts, that of the
+// run first.
+func (r *Runner) CountShared() (int, []image.Suite, error) {
 	all, err := r.selectScripts()
-	return len(planRun(all, 2).shared), err
+	shared, suites := planRun(all, 2).shared, []image.Suite{r.Suite}
+	for _, s := range shared {
+		if s.suite != "" && !slices.Contains(suites, s.suite) {
+			suites = append(suites, s.suite)
+		}
+	}
+	return len(shared), suites, err
 }
 
 func (r *Runner) selectScripts() ([]script, error) {
