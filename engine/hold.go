@@ -51,6 +51,7 @@ type Hold struct {
 	NotBooted    *NotBooted      `json:"not_booted,omitempty"`    // of a run that failed because the host came back with another OS than planned, and would again
 	Boot         resource.BootID `json:"boot,omitempty"`          // of maintenance: the boot in which the hold was taken
 	PowerBefore  *PowerKeeping   `json:"power_before,omitempty"`  // of maintenance: settings of the controller of the host before the hold, which the release restores
+	Drain        *HoldDrain      `json:"drain,omitempty"`         // of maintenance: how the host was drained, which the release undoes
 	Cluster      string          `json:"cluster,omitempty"`       // of a run that changes the members of this cluster
 }
 
@@ -104,10 +105,10 @@ func (h Hold) String() string {
 	if h.Ticket != "" {
 		s += " (" + h.Ticket + ")"
 	}
-	if h.Expires.IsZero() {
-		return s
+	if !h.Expires.IsZero() {
+		s += ", until " + h.Expires.UTC().Format("2006-01-02 15:04 MST")
 	}
-	return s + ", until " + h.Expires.UTC().Format("2006-01-02 15:04 MST")
+	return s + h.DescribeDrain(", and ")
 }
 
 // HolderKind says who holds a host, from the view of a run.
@@ -126,8 +127,8 @@ const (
 // HoldOwner is the one run of one bastion that may act under a hold. A run
 // without an ID owns nothing.
 type HoldOwner struct {
-	Run     string // ID of the run
-	Bastion string // identity of its bastion
+	Run     string `json:"run,omitempty"`     // ID of the run
+	Bastion string `json:"bastion,omitempty"` // identity of its bastion
 }
 
 // Owner returns the run that has taken the hold.

@@ -166,12 +166,13 @@ var neighbours = map[string]map[string]string{
 		"engine/rollout":          "a run gathers clusters, and checks the quorum before it disrupts a host",
 	},
 	"holdfast/engine/kubefacts": {
-		"engine":           "facts and a status have the nodes of hosts",
-		"engine/inventory": "a drain has a label selector",
-		"engine/kube":      "it gathers the facts of clusters",
-		"engine/planner":   "a plan depends on the nodes of its hosts",
-		"engine/rollout":   "a run gathers clusters",
-		"engine/standing":  "a node that takes no work makes its host unavailable",
+		"engine":             "facts and a status have the nodes of hosts",
+		"engine/inventory":   "a drain has a label selector",
+		"engine/kube":        "it gathers the facts of clusters",
+		"engine/maintenance": "a person hears beforehand of everything that stops a drain",
+		"engine/planner":     "a plan depends on the nodes of its hosts",
+		"engine/rollout":     "a run gathers clusters",
+		"engine/standing":    "a node that takes no work makes its host unavailable",
 	},
 	"holdfast/engine/event": {
 		"engine/report/htmlview":    "the page folds over the events",
@@ -247,7 +248,8 @@ var neighbours = map[string]map[string]string{
 		"engine/report/membersview": "the steps of a restore are shown before it",
 	},
 	"holdfast/engine/planner": {
-		"engine/rollout": "a run plans again before each batch",
+		"engine/maintenance": "a person drains a host as a run does",
+		"engine/rollout":     "a run plans again before each batch",
 	},
 	"holdfast/engine/planner/rebootkind": {
 		"engine/planner": "a plan has the kind of each reboot",

@@ -28,6 +28,7 @@ type AwaitNode struct {
 	Cluster  string `json:"cluster"`            // Kubernetes cluster of the node
 	Node     string `json:"node"`               // name of the node
 	Rebooted bool   `json:"rebooted,omitempty"` // the node must report another boot than that of the plan, so that it is Ready in the new one
+	Present  bool   `json:"present,omitempty"`  // the node must report the present boot of the host; its hold names the node, so it is checked
 }
 
 // KubernetesDrain has the options of a drain through the API of Kubernetes. Pods of DaemonSets and mirror pods always stay.
@@ -79,6 +80,7 @@ type DrainNode struct {
 
 // UndrainNode uncordons the node if a run has cordoned it, and releases its lease.
 type UndrainNode struct {
-	Cluster string `json:"cluster"`        // Kubernetes cluster of the node
-	Node    string `json:"node,omitempty"` // name of the node; "": the API did not tell when the plan was made, so it is asked again
+	Cluster string `json:"cluster"`          // Kubernetes cluster of the node
+	Node    string `json:"node,omitempty"`   // name of the node; "": the API did not tell when the plan was made, so it is asked again
+	Verify  bool   `json:"verify,omitempty"` // a hold on the host names the node, so the API is asked whether it is the node of the host
 }

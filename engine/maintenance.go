@@ -39,6 +39,7 @@ const (
 	StagingUnderWay   NoticeKind = "staging-under-way"  // an OS is being staged, by a run of any bastion
 	UnfinishedRollout NoticeKind = "unfinished-rollout" // the last roll-out has not reached every host
 	QuorumAtRisk      NoticeKind = "quorum-at-risk"     // an etcd cluster has no voter to spare without the hosts
+	DrainAtRisk       NoticeKind = "drain-at-risk"      // something may stop the drain of a host
 )
 
 // HostMaintenance is the work on one host. A host with a failure has no steps.
@@ -47,8 +48,12 @@ type HostMaintenance struct {
 	Found      string   `json:"found,omitempty"`      // the hold before the steps, for people
 	Unreadable bool     `json:"unreadable,omitempty"` // the hold cannot be read, and the steps end it
 	Steps      []Step   `json:"steps,omitempty"`      // steps in order; missing: nothing is to do
+	Undo       []Step   `json:"undo,omitempty"`       // steps that give the host back if its drain fails
+	Remains    string   `json:"remains,omitempty"`    // state of the host after a step that failed, and the next step, for people
 	Message    string   `json:"message,omitempty"`    // outcome after the steps
 	Failure    *Failure `json:"failure,omitempty"`    // why nothing is done on the host
+
+	Under HoldOwner `json:"under,omitzero"` // owner of the hold under which the steps work; missing: this run
 }
 
 // ExtendHold gives a maintenance hold a later end, and perhaps another reason.
@@ -57,7 +62,7 @@ type ExtendHold struct {
 	For  Duration `json:"for"`  // how long it lasts from now
 }
 
-// EndHold ends the hold of a host for a person.
+// EndHold ends the hold of a host for a person. Without a digest and a run, it ends the hold of this run.
 type EndHold struct {
 	Digest      string `json:"digest,omitempty"`       // digest of the hold file that the person has seen; another hold is not ended
 	Run         string `json:"run,omitempty"`          // run of the hold, if the person has not seen the hold file

@@ -148,6 +148,7 @@ type Reservation struct {
 	Reason string          `json:"reason"` // a sentence for people
 
 	LastSeen time.Time `json:"last_seen,omitzero"` // when this bastion last saw the hold; missing: the host answers now, or no hold is known
+	Drained  bool      `json:"drained,omitempty"`  // a person has drained it
 	Power    string    `json:"power,omitempty"`    // power of a held host that does not answer, as its controller reports it; missing: not known
 }
 

@@ -56,11 +56,7 @@ type PowerState struct {
 
 // StayOff keeps the power of a held host off when the mains return, and switches its locator light on. The hold gets the settings
 // before.
-type StayOff struct {
-	Take TakeHold `json:"take"`           // the hold of this run
-	Hold *Hold    `json:"hold,omitempty"` // hold of an earlier run, in place of Take
-	For  Duration `json:"for"`            // how long the hold lasts from now
-}
+type StayOff struct{}
 
 // AwaitAnswer waits until the host answers over SSH.
 type AwaitAnswer struct{}

@@ -23,6 +23,8 @@ type Step struct {
 	// stays held.
 	ChangesHost bool `json:"changes_host,omitempty"`
 
+	MayFail bool `json:"may_fail,omitempty"` // of maintenance: a failure is a warning, and the next step follows
+
 	Undo *Step `json:"undo,omitempty"` // step that undoes this one, if the run gives up before the reboot
 }
 
@@ -71,6 +73,7 @@ type Op struct {
 
 	ExtendHold    *ExtendHold   `json:"extend_hold,omitempty"`     // give a maintenance hold a later end
 	EndHold       *EndHold      `json:"end_hold,omitempty"`        // end a hold for a person
+	NoteDrain     *NoteDrain    `json:"note_drain,omitempty"`      // write a drain into the hold of a person
 	StayOff       *StayOff      `json:"stay_off,omitempty"`        // keep the power of a host off after a power cut
 	PowerAsBefore *PowerKeeping `json:"power_as_before,omitempty"` // undo StayOff
 	AwaitAnswer   *AwaitAnswer  `json:"await_answer,omitempty"`    // wait until a host answers that was switched on
@@ -165,12 +168,13 @@ type ProveLogin struct {
 
 // TakeHold takes the host's hold for the run, or adopts the hold of a dead run.
 type TakeHold struct {
-	Reason     string   `json:"reason"`
-	For        Duration `json:"for"`                   // how long the hold lasts
-	Adopt      string   `json:"adopt,omitempty"`       // run whose hold is replaced: a dead run, or a run whose hold has expired
-	Kind       HoldKind `json:"kind,omitempty"`        // missing: the hold of a run
-	Ticket     string   `json:"ticket,omitempty"`      // of a maintenance hold
-	PreviousOS string   `json:"previous_os,omitempty"` // digest of the OS before the roll-out, if this run or a dead run brings another OS
+	Reason     string     `json:"reason"`
+	For        Duration   `json:"for"`                   // how long the hold lasts
+	Adopt      string     `json:"adopt,omitempty"`       // run whose hold is replaced: a dead run, or a run whose hold has expired
+	Kind       HoldKind   `json:"kind,omitempty"`        // missing: the hold of a run
+	Ticket     string     `json:"ticket,omitempty"`      // of a maintenance hold
+	Drain      *HoldDrain `json:"drain,omitempty"`       // of a maintenance hold: the drain that follows
+	PreviousOS string     `json:"previous_os,omitempty"` // digest of the OS before the roll-out, if this run or a dead run brings another OS
 
 	Renewed time.Time `json:"renewed,omitzero"` // last renewal of the hold to adopt; a hold that was renewed later is not replaced
 

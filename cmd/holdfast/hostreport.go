@@ -75,6 +75,12 @@ func (r *hostReport) Emit(e event.Event) error {
 				r.addHost(engine.ExitOK, h.Host, textutil.Printable(h.Found), h.Unreadable)
 			}
 		}
+	case event.StepProgress:
+		if e.Message != "" && !r.app.json {
+			fmt.Fprintf(r.app.stderr, "%s: %s: %s\n", e.Host, e.Step, textutil.Printable(e.Message))
+		}
+	case event.Warned:
+		fmt.Fprintf(r.app.stderr, "holdfast: warning: %s\n", textutil.Printable(e.Message))
 	case event.HostDone:
 		r.addHost(engine.ExitOK, e.Host, textutil.Printable(e.Message), false)
 	case event.HostFailed:

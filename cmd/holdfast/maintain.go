@@ -26,6 +26,7 @@ func (a *app) maintain(ctx context.Context, names []string, ask func(*site) (mai
 		return err
 	}
 	request.Hosts, request.Holder, request.Bastion = s.selectedNames(), s.run.Start.Holder, s.run.Start.Bastion
+	request.Secrets = s.secrets
 	end, err := journal.MarkLiving(bastion.StateDir(), s.run.ID)
 	if err != nil {
 		return failWith(engine.ExitFailed, fmt.Errorf("%w; nothing was changed", err))

@@ -21,7 +21,12 @@ too: use it only if you know that the run is dead, and in which state the host i
 --force also ends a hold that cannot be read, and prints it.
 
 The hold of hold --power-off has the settings of the host's controller before it.
-release restores them, but not with --force.
+release restores them. With --force, the hold ends even if that fails.
+
+release undoes the drain of hold --drain: it runs the undo of the pool's drain, or
+waits until the node is Ready in the present boot of the host, uncordons the node if
+it was not cordoned by somebody else, and deletes its lease. If that fails, the host
+stays held. With --force, it is tried for two minutes, and the hold ends all the same.
 
 The hold of a run has the state of the units before the disruption. The host keeps
 it after --force, and the next run calls the host updated only when its units are

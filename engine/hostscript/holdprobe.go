@@ -30,6 +30,13 @@ func truncateHold(h engine.Hold) engine.Hold {
 	for _, text := range []*string{&h.Holder, &h.Run, &h.Bastion, &h.Reason, &h.Ticket, &h.Step, &h.PreviousOS, &h.Cluster} {
 		*text = truncateText(*text)
 	}
+	if h.Drain != nil {
+		d := *h.Drain
+		for _, text := range []*string{&d.Name, &d.Undo, &d.Cluster, &d.Node} {
+			*text = truncateText(*text)
+		}
+		h.Drain = &d
+	}
 	fit := countFitting(h.Units, maxUnits)
 	h.UnitsOmitted += len(h.Units) - fit
 	h.Units = h.Units[:fit]

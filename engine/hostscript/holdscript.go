@@ -30,11 +30,39 @@ func HoldScript(h engine.Hold, lasts engine.Duration, adopt string, roll *engine
 	return TakeHoldScript(h, engine.TakeHold{For: lasts, Adopt: adopt, Rollout: roll})
 }
 
-// TakeHoldScript returns the HoldScript of a step. If t.Renewed is set, the
+// TakeHoldScript returns the HoldScript of a step. With KeepEnd, a hold of h.Run keeps its end. If t.Renewed is set, the
 // script adopts only a hold that was last written at that time: a run that has
 // renewed its hold in the meantime is alive.
 func TakeHoldScript(h engine.Hold, t engine.TakeHold) string {
 	h = truncateHold(h)
+	adoptLine := ""
+	if t.Adopt != "" {
+		adoptLine = jsonField("run", t.Adopt)
+	}
+	seenLine := ""
+	if !t.Renewed.IsZero() {
+		seenLine = jsonField("renewed", t.Renewed.UTC().Format(time.RFC3339))
+	}
+	why, described := "", ""
+	if h.Kind == engine.MaintenanceHold {
+		why = noticeText(h)
+		described = strings.NewReplacer("%", "%%", `\`, "/").Replace(why) // in a unit file, these two are special
+	}
+	return holdScript(h.Owner(), BootIDScript+refuseRebootsScript+takeHoldScript, [][2]string{
+		{"why", why},
+		{"described", described},
+		{"adopt", adoptLine},
+		{"seen", seenLine},
+		{"note", rolloutLines(t.Rollout)},
+		{"rollout", RolloutPath},
+		{"head", strings.Join(headLines(h), "\n")},
+		{"lasts", inSeconds(t.For)},
+		{"motd", noticeText(h)},
+	})
+}
+
+// headLines returns the members of a hold in JSON that its script knows before it runs, each on a line.
+func headLines(h engine.Hold) []string {
 	head := []string{fmt.Sprintf(`"schema":%d,`, engine.HoldSchema)}
 	for _, f := range [][2]string{
 		{"kind", string(h.Kind)},
@@ -66,30 +94,11 @@ func TakeHoldScript(h engine.Hold, t engine.TakeHold) string {
 		before, _ := json.Marshal(h.PowerBefore) // always marshals
 		head = append(head, `"power_before":`+string(before)+",")
 	}
-	adoptLine := ""
-	if t.Adopt != "" {
-		adoptLine = jsonField("run", t.Adopt)
+	if h.Drain != nil {
+		drain, _ := json.Marshal(h.Drain) // always marshals
+		head = append(head, `"drain":`+string(drain)+",")
 	}
-	seenLine := ""
-	if !t.Renewed.IsZero() {
-		seenLine = jsonField("renewed", t.Renewed.UTC().Format(time.RFC3339))
-	}
-	why, described := "", ""
-	if h.Kind == engine.MaintenanceHold {
-		why = noticeText(h)
-		described = strings.NewReplacer("%", "%%", `\`, "/").Replace(why) // in a unit file, these two are special
-	}
-	return holdScript(h.Owner(), BootIDScript+refuseRebootsScript+takeHoldScript, [][2]string{
-		{"why", why},
-		{"described", described},
-		{"adopt", adoptLine},
-		{"seen", seenLine},
-		{"note", rolloutLines(t.Rollout)},
-		{"rollout", RolloutPath},
-		{"head", strings.Join(head, "\n")},
-		{"lasts", inSeconds(t.For)},
-		{"motd", noticeText(h)},
-	})
+	return head
 }
 
 // rolloutLines returns the members of a Rollout in JSON, each on a line.

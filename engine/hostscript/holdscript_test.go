@@ -244,3 +244,29 @@ func TestAHoldEndsStaging(t *testing.T) {
 		t.Error("holding a host for longer has ended what its holder does")
 	}
 }
+
+// TestHoldThatIsWrittenAgainKeepsItsEnd: a drain is noted in a hold, which keeps everything else, and whose end no rewriting moves.
+func TestHoldThatIsWrittenAgainKeepsItsEnd(t *testing.T) {
+	for name, lasts := range map[string]engine.Duration{"an end": hour, "no end": 0} {
+		b := newBox(t)
+		h := runHold("m1")
+		h.Kind, h.Ticket, h.Reason = engine.MaintenanceHold, "OPS-7", `a "expires":"2020-01-01T00:00:00Z" in a reason`
+		first := readHold(t, b.mustRun(hostscript.HoldScript(h, lasts, "", nil)))
+		text, err := os.ReadFile(b.root + engine.HoldPath)
+		check(t, err)
+		if lasts > 0 { // as if time had passed
+			first.Expires = first.Expires.Add(-10 * time.Minute)
+			text = []byte(strings.ReplaceAll(string(text), first.Expires.Add(10*time.Minute).Format(time.RFC3339), first.Expires.Format(time.RFC3339)))
+			check(t, os.WriteFile(b.root+engine.HoldPath, text, 0o600))
+		}
+		h.Drain = &engine.HoldDrain{Name: "pods", Done: true, Cluster: "main", Node: "n-1", Cordoned: true}
+		again := readHold(t, b.mustRun(hostscript.TakeHoldScript(h, engine.TakeHold{For: engine.KeepEnd})))
+		if !again.Expires.Equal(first.Expires) || again.Ticket != "OPS-7" || again.Drain == nil || *again.Drain != *h.Drain || !again.Acquired.Equal(first.Acquired) {
+			t.Errorf("%s: %+v, was %+v", name, again, first)
+		}
+		h.Drain = nil
+		if last := readHold(t, b.mustRun(hostscript.TakeHoldScript(h, engine.TakeHold{For: engine.KeepEnd}))); last.Drain != nil || !last.Expires.Equal(first.Expires) {
+			t.Errorf("%s: %+v", name, last)
+		}
+	}
+}

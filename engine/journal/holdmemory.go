@@ -174,9 +174,14 @@ func shortenHold(h engine.Hold) engine.Hold {
 	if p := h.PowerBefore; p != nil {
 		h.PowerBefore = &engine.PowerKeeping{RestorePolicy: shortenText(p.RestorePolicy), Light: p.Light}
 	}
+	if d := h.Drain; d != nil {
+		cut := *d
+		cut.Name, cut.Undo, cut.Cluster, cut.Node = shortenText(d.Name), shortenText(d.Undo), shortenText(d.Cluster), shortenText(d.Node)
+		h.Drain = &cut
+	}
 	return engine.Hold{
-		PowerBefore: h.PowerBefore,
-		Schema:      h.Schema, Kind: h.Kind, Holder: shortenText(h.Holder), Run: shortenText(h.Run), Bastion: shortenText(h.Bastion),
+		PowerBefore: h.PowerBefore, Drain: h.Drain,
+		Schema: h.Schema, Kind: h.Kind, Holder: shortenText(h.Holder), Run: shortenText(h.Run), Bastion: shortenText(h.Bastion),
 		Reason: shortenText(h.Reason), Ticket: shortenText(h.Ticket), Acquired: h.Acquired, Renewed: h.Renewed, Expires: h.Expires,
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"holdfast/engine"
 	"holdfast/engine/resource"
 	"holdfast/engine/standing"
+	"holdfast/engine/textutil"
 )
 
 // Request is the wish of a person.
@@ -23,7 +24,8 @@ type Request struct {
 
 	Graceful engine.Duration // time for a shutdown before the power is cut
 
-	PowerOff bool // switches the hosts off once they are held
+	Drain    bool // drains the hosts once they are held
+	PowerOff bool // switches the hosts off once they are held, and drained
 	PowerOn  bool // switches the hosts on before their release
 	Wait     bool // waits for the runs that hold the hosts
 
@@ -31,6 +33,8 @@ type Request struct {
 
 	Force       bool // holds hosts although a quorum would be lost, extends and ends holds of others, too, and ends holds that cannot be read
 	AcceptUnits bool // accepts the units of released hosts as they are
+
+	Secrets textutil.Secrets // hidden in everything that hosts see
 }
 
 // NeedsSite reports whether the plan depends on the whole site. All other requests depend on the holds of their hosts.
@@ -39,7 +43,7 @@ func (r Request) NeedsSite() bool { return r.Action == engine.HoldHosts }
 // Observation has everything that was read for a request.
 type Observation struct {
 	Holds map[string]Observed // of the hosts of the request, by name, if it does not need the site
-	Site  Site                // if the request needs it
+	Site  Site                // only its inventory, unless the request needs the site
 }
 
 // Observed is the hold that was read from a host.
@@ -57,49 +61,63 @@ func NewPlan(r Request, seen Observation, now time.Time) engine.MaintenancePlan 
 	refusal := ""
 	if r.NeedsSite() {
 		p.Notices = seen.Site.findNotices(r.Hosts, r.Force)
+		if r.Drain {
+			p.Notices = append(p.Notices, seen.Site.findDrainObstacles(r.Hosts)...)
+		}
 		if !r.Force {
-			refusal = seen.Site.findRefusal(r.Hosts, r.PowerOff)
+			refusal = seen.Site.findRefusal(r.Hosts, r.PowerOff || r.Drain)
 		}
 	}
 	for _, host := range r.Hosts {
 		var m engine.HostMaintenance
 		switch r.Action {
 		case engine.HoldHosts:
-			m = r.planHold(refusal, seen.Site.Facts[host], now)
+			m = r.planHold(refusal, seen.Site, host)
 		case engine.ExtendHolds:
 			m = r.planExtension(seen.Holds[host], now)
 		case engine.ReleaseHosts:
-			m = r.planRelease(seen.Holds[host])
+			m = r.planRelease(seen.Site.targetOf(host), seen.Holds[host])
 		case engine.PowerHostsOn, engine.PowerHostsOff, engine.ResetHosts:
 			m = r.planPower(seen.Holds[host])
 		}
 		m.Host = host
-		for i := range m.Steps {
-			m.Steps[i].On = host
-			if m.Steps[i].Timeout == 0 {
-				m.Steps[i].Timeout = timeout
-			}
-		}
+		completeSteps(m.Steps, host)
+		completeSteps(m.Undo, host)
 		p.Hosts = append(p.Hosts, m)
 	}
 	return p
 }
 
-// planHold lets the script of the hold refuse a host that is held.
-func (r Request) planHold(refusal string, f engine.Facts, now time.Time) engine.HostMaintenance {
-	if r.PowerOff {
-		if m, ok := r.planHeldOff(f, now); ok {
-			return m
+func completeSteps(steps []engine.Step, host string) {
+	for i := range steps {
+		steps[i].On = host
+		if steps[i].Timeout == 0 {
+			steps[i].Timeout = timeout
 		}
+	}
+}
+
+// planHold lets the script of the hold refuse a host that is held.
+func (r Request) planHold(refusal string, s Site, host string) engine.HostMaintenance {
+	if m, ok := r.planHeld(s, host); ok {
+		return m
 	}
 	if refusal != "" {
 		return leaveAlone(engine.RefusedFailure, "refused: "+refusal+"; nothing was held. --force holds the hosts all the same")
 	}
 	take := engine.TakeHold{Kind: engine.MaintenanceHold, Reason: r.Reason, Ticket: r.Ticket, For: r.For}
 	m := engine.HostMaintenance{Steps: []engine.Step{{Name: "hold", Do: engine.Op{TakeHold: &take}}}, Message: "held"}
+	if r.Drain {
+		if failure := r.planDrainedHold(s, host, &m); failure != nil {
+			return engine.HostMaintenance{Failure: failure}
+		}
+	}
 	if r.PowerOff {
-		m.Steps = append(m.Steps, r.offSteps(engine.StayOff{Take: take, For: r.For}, engine.ShutDown{})...)
+		m.Steps = append(m.Steps, r.offSteps(engine.ShutDown{})...)
 		m.Message = "held, and off"
+		if r.Drain {
+			m.Message = "held, drained, and off"
+		}
 	}
 	return m
 }
@@ -133,14 +151,14 @@ func (r Request) planExtension(o Observed, now time.Time) engine.HostMaintenance
 	}
 }
 
-func (r Request) planRelease(o Observed) engine.HostMaintenance {
+func (r Request) planRelease(t engine.Target, o Observed) engine.HostMaintenance {
 	st := standing.View{}.JudgeFacts(o.Facts)
 	switch st.Kind {
 	case standing.Unreached:
 		return leaveAlone(engine.UnreachableFailure, st.Problem)
 	case standing.HeldWhenLastSeen:
 		if r.PowerOn && (r.owns(*st.Hold) || r.Force) {
-			m := r.endPowered(engine.EndHold{Run: st.Hold.Run, Bastion: st.Hold.Bastion}, st.Hold)
+			m := r.endPowered(t, engine.EndHold{Run: st.Hold.Run, Bastion: st.Hold.Bastion}, st.Hold)
 			m.Found = st.Describe()
 			return m
 		}
@@ -150,7 +168,7 @@ func (r Request) planRelease(o Observed) engine.HostMaintenance {
 		if !r.Force {
 			return leaveAlone(engine.HeldFailure, found+"; --force ends it")
 		}
-		m := r.endHold(o)
+		m := r.endHold(t, o)
 		m.Found, m.Unreadable = found, true
 		return m
 	case standing.Free, standing.Unproven:
@@ -170,14 +188,14 @@ func (r Request) planRelease(o Observed) engine.HostMaintenance {
 			return leaveAlone(engine.HeldFailure, st.Hold.String()+"; that run, or the next, ends it (--force if you know better)")
 		}
 	}
-	m := r.endHold(o)
+	m := r.endHold(t, o)
 	m.Found = st.Hold.String()
 	return m
 }
 
-func (r Request) endHold(o Observed) engine.HostMaintenance {
+func (r Request) endHold(t engine.Target, o Observed) engine.HostMaintenance {
 	end := engine.EndHold{Digest: resource.Digest([]byte(o.Text)), AcceptUnits: r.AcceptUnits}
-	m := r.endPowered(end, o.Facts.Hold)
+	m := r.endPowered(t, end, o.Facts.Hold)
 	if h := o.Facts.Hold; h != nil && h.Kind == engine.RunHold && h.Failed != nil && !r.AcceptUnits {
 		m.Message = "released; the next run calls it updated only when its units are as they were before (--accept-units accepts them as they are)"
 	}

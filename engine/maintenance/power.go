@@ -65,49 +65,36 @@ func shutDownStep(h engine.Hold) engine.Step {
 const answerTimeout = engine.Duration(30 * time.Minute)
 
 // offSteps keep a held host off, shut it down, and switch its power off.
-func (r Request) offSteps(stay engine.StayOff, down engine.ShutDown) []engine.Step {
-	off := engine.SwitchPower{To: engine.PowerOff, Graceful: r.Graceful, Ordered: true}
+func (r Request) offSteps(down engine.ShutDown) []engine.Step {
 	return []engine.Step{
-		{Name: "stay off", Do: engine.Op{StayOff: &stay}},
+		{Name: "stay off", Do: engine.Op{StayOff: &engine.StayOff{}}},
 		{Name: "shut down", Do: engine.Op{ShutDown: &down}},
-		{Name: "power off", Do: engine.Op{SwitchPower: &off}, Timeout: engine.SwitchTimeout + r.Graceful},
+		r.cutPower(),
 	}
 }
 
-// planHeldOff goes on with a host that the person holds already, for example because an earlier command was killed. ok is false for
-// all other hosts.
-func (r Request) planHeldOff(f engine.Facts, now time.Time) (m engine.HostMaintenance, ok bool) {
-	st := standing.View{}.JudgeFacts(f)
-	switch {
-	case st.Hold == nil || st.Hold.Run == "" || !r.owns(*st.Hold):
-		return m, false
-	case st.Kind == standing.HeldWhenLastSeen: // it does not answer, so only its power is left
-		off := engine.SwitchPower{To: engine.PowerOff, Graceful: r.Graceful, Ordered: true}
-		m.Steps = []engine.Step{{Name: "power off", Do: engine.Op{SwitchPower: &off}, Timeout: engine.SwitchTimeout + r.Graceful}}
-	case st.Kind == standing.HeldByPerson:
-		lasts := engine.Duration(0)
-		if !st.Hold.Expires.IsZero() {
-			lasts = engine.Duration(max(st.Hold.Expires.Sub(now), time.Second))
-		}
-		m.Steps = r.offSteps(engine.StayOff{Hold: st.Hold, For: lasts}, engine.ShutDown{Run: st.Hold.Run, Bastion: st.Hold.Bastion})
-	default:
-		return m, false
-	}
-	m.Found, m.Message = st.Describe(), "was held already, and is off"
-	return m, true
+// cutPower waits for the end of a shutdown before it cuts the power.
+func (r Request) cutPower() engine.Step {
+	off := engine.SwitchPower{To: engine.PowerOff, Graceful: r.Graceful, Ordered: true}
+	return engine.Step{Name: "power off", Do: engine.Op{SwitchPower: &off}, Timeout: engine.SwitchTimeout + r.Graceful}
 }
 
-// endPowered ends a hold. If the hold has changed settings of the controller of the host, they are restored before, because only the
-// hold knows them.
-func (r Request) endPowered(end engine.EndHold, h *engine.Hold) engine.HostMaintenance {
+// endPowered ends a hold. If the hold has changed settings of the controller of the host, or drained the host, this is undone before, because
+// only the hold knows it.
+func (r Request) endPowered(t engine.Target, end engine.EndHold, h *engine.Hold) engine.HostMaintenance {
 	m := engine.HostMaintenance{Message: "released"}
 	if r.PowerOn {
 		on := engine.SwitchPower{To: engine.PowerOn}
 		m.Steps = append(m.Steps, engine.Step{Name: "power on", Do: engine.Op{SwitchPower: &on}, Timeout: engine.SwitchTimeout},
 			engine.Step{Name: "wait for its answer", Do: engine.Op{AwaitAnswer: &engine.AwaitAnswer{}}, Timeout: answerTimeout})
 	}
-	if h != nil && h.PowerBefore != nil && !r.Force {
-		m.Steps = append(m.Steps, engine.Step{Name: "power as before", Do: engine.Op{PowerAsBefore: h.PowerBefore}})
+	if h != nil && h.PowerBefore != nil {
+		m.Steps = append(m.Steps, engine.Step{Name: "power as before", Do: engine.Op{PowerAsBefore: h.PowerBefore}, MayFail: r.Force})
+	}
+	if h != nil && h.Drain != nil && h.Kind == engine.MaintenanceHold {
+		if failure := r.undrainBeforeEnd(t, *h, &m); failure != nil {
+			return engine.HostMaintenance{Failure: failure}
+		}
 	}
 	m.Steps = append(m.Steps, engine.Step{Name: "end hold", Do: engine.Op{EndHold: &end}})
 	return m

@@ -98,7 +98,7 @@ func TestPowerOfHolds(t *testing.T) {
 		"hold off, that of bob":       {hold, bobs, true, false, "hold, stay off, shut down, power off"}, // the script refuses it
 		"release":                     {release, mine, false, false, "end hold"},
 		"release, changed":            {release, changed, false, false, "power as before, end hold"},
-		"release, changed, forced":    {release, changed, false, true, "end hold"},
+		"release, changed, forced":    {release, changed, false, true, "power as before, end hold"},
 		"release on":                  {release, changed, true, false, "power on, wait for its answer, power as before, end hold"},
 		"release on, mine when seen":  {release, last(changed), true, false, "power on, wait for its answer, power as before, end hold"},
 		"release on, bob's when seen": {release, last(bobs), true, false, ""},
@@ -110,6 +110,11 @@ func TestPowerOfHolds(t *testing.T) {
 		h := maintenance.NewPlan(r, seen, now).Hosts[0]
 		if got := stepOf(h); got != c.steps || (h.Failure != nil) != (c.steps == "") {
 			t.Errorf("%s: %q, %v", name, got, h.Failure)
+		}
+		for _, s := range h.Steps {
+			if s.MayFail != (c.force && s.Do.PowerAsBefore != nil) {
+				t.Errorf("%s: %+v", name, s)
+			}
 		}
 	}
 }

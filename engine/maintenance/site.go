@@ -7,6 +7,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/etcdfacts"
+	"holdfast/engine/kubefacts"
 	"holdfast/engine/standing"
 	"holdfast/engine/textutil"
 )
@@ -20,6 +21,8 @@ type Site struct {
 	Runs      []ActiveRun                       // runs of this bastion that are under way
 	Rollout   *engine.Rollout                   // the newest roll-out that hosts know; nil: none
 	Behind    []engine.UnfinishedHost           // hosts that Rollout has not reached
+
+	Workloads map[string]kubefacts.Workload // pods of the nodes to drain, by Kubernetes cluster
 }
 
 // ActiveRun is a run that is under way.
@@ -139,16 +142,16 @@ func (s Site) findTightClusters(hosts []string, force bool) (notices []engine.Ma
 	return notices
 }
 
-// findRefusal returns why none of the hosts must be held, or "". Budgets limit only holds of hosts that are switched off: a host that is
-// only held keeps running.
-func (s Site) findRefusal(hosts []string, powerOff bool) string {
+// findRefusal returns why none of the hosts must be held, or "". Budgets limit only holds of hosts that are drained or switched off: a host
+// that is only held keeps its work.
+func (s Site) findRefusal(hosts []string, stopsWork bool) string {
 	var lost []string
 	for _, c := range ClustersOf(s.Inventory, hosts) {
 		if forecast, refused := s.judgeQuorum(c, hosts); refused {
 			lost = append(lost, forecast.String())
 		}
 	}
-	if powerOff {
+	if stopsWork {
 		lost = append(lost, s.findFullBudgets(hosts)...)
 	}
 	return strings.Join(lost, "; ")

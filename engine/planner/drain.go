@@ -10,14 +10,14 @@ import (
 // defaultDrainTimeout is the timeout of a drain without one in the inventory.
 const defaultDrainTimeout = engine.Duration(10 * time.Minute)
 
-// undoDrainTimeout bounds the undo of a drain, which an API that is away must not delay for long: the next run undoes it then.
-const undoDrainTimeout = engine.Duration(2 * time.Minute)
+// UndoDrainTimeout bounds the undo of a drain, which an API that is away must not delay for long: the next run undoes it then.
+const UndoDrainTimeout = engine.Duration(2 * time.Minute)
 
 func (w *hostWork) drainHost() []engine.Step {
 	if !w.drains {
 		return nil
 	}
-	return drainStep(w.target)
+	return DrainHost(w.target)
 }
 
 // undrainHost undoes the drain of this run, or of the dead run. If a run has cordoned the node, its undrain does not depend on the
@@ -35,10 +35,16 @@ func (w *hostWork) undrainHost() []engine.Step {
 	case d == nil || d.Undo == "":
 		return nil
 	}
-	return []engine.Step{drainCommand(w.target, "undrain", d.Undo)}
+	return UndrainByCommand(w.target)
 }
 
-func drainStep(t engine.Target) []engine.Step {
+// UndrainByCommand returns the undo of a drain that is a command.
+func UndrainByCommand(t engine.Target) []engine.Step {
+	return []engine.Step{drainCommand(t, "undrain", t.Pool.Drain.Undo)}
+}
+
+// DrainHost returns the drain of a host, with the step that undoes it. A host without a drain has no steps.
+func DrainHost(t engine.Target) []engine.Step {
 	d := t.Pool.Drain
 	switch {
 	case d == nil:
@@ -67,7 +73,7 @@ func drainNode(t engine.Target, options engine.KubernetesDrain) []engine.Step {
 		return nil
 	}
 	undo := undrainNode(t, "undo drain")
-	undo.Timeout = undoDrainTimeout
+	undo.Timeout = UndoDrainTimeout
 	return []engine.Step{{
 		Name: "drain", On: t.Host.Name, Do: engine.Op{DrainNode: &engine.DrainNode{Cluster: n.Cluster, Node: n.Node, Options: options}},
 		Timeout: cmp.Or(t.Pool.Drain.Timeout, defaultDrainTimeout), ChangesHost: true, Undo: &undo,

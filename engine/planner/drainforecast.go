@@ -75,16 +75,20 @@ func (s Survey) forecastDrain(hp engine.HostPlan) (f kubefacts.DrainForecast, dr
 	if !drains || s.in.Workloads == nil || s.in.OnlyRoom {
 		return f, false
 	}
-	return s.in.Workloads[n.Cluster].Forecast(hp.Host, n, s.drainOptions(hp)), true
+	return ForecastDrain(*s.index.pools[hp.Pool].Drain, hp.Host, n, s.in.Workloads[n.Cluster]), true
 }
 
-// drainOptions returns the options of the drain of a host. Nobody knows those of a command.
-func (s Survey) drainOptions(hp engine.HostPlan) kubefacts.DrainOptions {
-	k := s.index.pools[hp.Pool].Drain.Kubernetes
-	if k == nil {
+// ForecastDrain returns the pods that a drain of the node of a host moves, and the obstacles to it.
+func ForecastDrain(d engine.Drain, host string, n kubefacts.NodeState, w kubefacts.Workload) kubefacts.DrainForecast {
+	return w.Forecast(host, n, drainOptions(d))
+}
+
+// drainOptions returns the options of a drain. Nobody knows those of a command.
+func drainOptions(d engine.Drain) kubefacts.DrainOptions {
+	if d.Kubernetes == nil {
 		return kubefacts.DrainOptions{}
 	}
-	options, _ := ParseDrainOptions(*k) // the inventory has checked the selector
+	options, _ := ParseDrainOptions(*d.Kubernetes) // the inventory has checked the selector
 	return options
 }
 
@@ -115,17 +119,14 @@ func (s Survey) excludeBlockedDrains() surveyResult {
 	var work []engine.HostPlan
 	excluded := slices.Clone(r.excluded)
 	for _, hp := range r.work {
-		d := s.index.pools[hp.Pool].Drain
 		f, drains := s.forecastDrain(hp)
-		i := slices.IndexFunc(f.Obstacles, func(o kubefacts.Obstacle) bool { return o.Kind.IsPermanent() })
-		if !drains || i < 0 || d.Kubernetes == nil || d.Kubernetes.Blocked == engine.WarnOfBlocked || hp.Adopt != "" {
+		reason := ""
+		if drains && hp.Adopt == "" {
+			reason = DescribeBlockedDrain(*s.index.pools[hp.Pool].Drain, f)
+		}
+		if reason == "" {
 			work = append(work, hp)
 			continue
-		}
-		o := f.Obstacles[i]
-		reason := "its node cannot be drained: " + o.Text
-		if o.Total > 0 {
-			reason += " (" + namePods(o.Pods, o.Total) + ")"
 		}
 		excluded = append(excluded, engine.Exclusion{Host: hp.Host, Kind: engine.BlockedDrain, Reason: reason})
 	}
@@ -133,13 +134,28 @@ func (s Survey) excludeBlockedDrains() surveyResult {
 	return r
 }
 
+// DescribeBlockedDrain returns why a drain through the API cannot succeed before a person changes something. It returns "" if it can, or if
+// the drain is tried all the same.
+func DescribeBlockedDrain(d engine.Drain, f kubefacts.DrainForecast) string {
+	i := slices.IndexFunc(f.Obstacles, func(o kubefacts.Obstacle) bool { return o.Kind.IsPermanent() })
+	if i < 0 || d.Kubernetes == nil || d.Kubernetes.Blocked == engine.WarnOfBlocked {
+		return ""
+	}
+	o := f.Obstacles[i]
+	reason := "its node cannot be drained: " + o.Text
+	if o.Total > 0 {
+		reason += " (" + namePods(o.Pods, o.Total) + ")"
+	}
+	return reason
+}
+
 func namePods(pods []string, total int) string {
 	const examples = 3
 	return strings.Join(textutil.AndMore(pods[:min(examples, len(pods))], total), ", ")
 }
 
-// warnOfDrains returns a warning for each obstacle, once for all hosts with the same obstacle.
-func warnOfDrains(drains []kubefacts.DrainForecast) []string {
+// WarnOfDrains returns a warning for each obstacle, once for all hosts with the same obstacle.
+func WarnOfDrains(drains []kubefacts.DrainForecast) []string {
 	var problems, obstacles textutil.Groups[string, string]
 	pods, totals := map[string][]string{}, map[string]int{}
 	for _, d := range drains {

@@ -72,10 +72,10 @@ func (s *surveyResult) judgeUnknownNode(in Input, t engine.Target, hp engine.Hos
 	case n == nil || n.Problem == "" || !hp.Disruptive() && !(mayBeCordoned && n.APIAway):
 		return "", ""
 	case !n.APIAway && in.Approved == nil:
-		s.refusals = append(s.refusals, t.Host.Name+": "+n.Problem+adviseNode)
+		s.refusals = append(s.refusals, t.Host.Name+": "+n.Problem+AdviseNode)
 		return "", ""
 	case !n.APIAway:
-		return engine.Unclear, n.Problem + adviseNode
+		return engine.Unclear, n.Problem + AdviseNode
 	case d == nil:
 		return "", ""
 	case d.Kubernetes != nil && d.Kubernetes.WhenUnreachable == engine.SkipUnreachable:
@@ -85,7 +85,8 @@ func (s *surveyResult) judgeUnknownNode(in Input, t engine.Target, hp engine.Hos
 	return engine.KubernetesAway, n.Problem + "; so nobody knows whether it can be drained"
 }
 
-const adviseNode = "; rename the host, or set its kubernetes to the cluster that it is a node of"
+// AdviseNode is the next step for a host whose node is not known.
+const AdviseNode = "; rename the host, or set its kubernetes to the cluster that it is a node of"
 
 // absentHostsWithoutWork returns the compared hosts whose node takes no work, and that are in no batch.
 func (s surveyResult) absentHostsWithoutWork() map[string]bool {

@@ -117,7 +117,7 @@ func (s Survey) Plan(now time.Time, clusters map[string]etcdfacts.ClusterFacts) 
 	sort.SliceStable(p.Excluded, func(i, j int) bool { return p.Excluded[i].Host < p.Excluded[j].Host })
 	p.Hosts = notBlocked(survey.work, schedule.blocked)
 	p.Drains = s.forecastDrains(p.Hosts)
-	p.Warnings = slices.Concat(p.Warnings, warnOfDrains(p.Drains), schedule.room.listWarnings())
+	p.Warnings = slices.Concat(p.Warnings, WarnOfDrains(p.Drains), schedule.room.listWarnings())
 	p.FullReboot = in.FullReboot
 	p.Selected, p.Settings = namesOfSelected(in), approval.Settings(in.Inventory, in.Play, in.Repair, p.Hosts)
 	in.addEtcdUpdates(&p, etcdUpdates)

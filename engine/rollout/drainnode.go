@@ -23,7 +23,10 @@ func (r *stepRunner) runOnNode(ctx context.Context, hp engine.HostPlan, s engine
 	w := &hostWait{r.gatherer, hp, heartbeat}
 	switch do := s.Do; {
 	case do.DrainNode != nil:
-		return newNodeDrain(w, s).run(ctx)
+		d := newNodeDrain(w, s)
+		err := d.run(ctx)
+		r.drained.Store(hp.Host, d.taken)
+		return err
 	case do.UndrainNode != nil:
 		return w.undrainNode(ctx, *do.UndrainNode)
 	default:
@@ -41,6 +44,7 @@ type nodeDrain struct {
 	drain    kubefacts.Drain
 	leased   bool               // the lease is taken, or the cluster has none
 	cordoned bool               // the node is cordoned, by this run or before
+	taken    takenNode          // what belongs to runs of holdfast
 	told     string             // the cause of the wait at the last report
 	lost     *kubefacts.Problem // why the API did not answer the last question; nil: it did
 }
@@ -151,14 +155,14 @@ func (d *nodeDrain) takeNode(ctx context.Context) error {
 		case answer == kubefacts.LeaseForeign:
 			return &engine.Failure{Kind: engine.HeldFailure, Cause: fmt.Sprintf("%s has the lease of node %s until %s", foreign.Holder, n.Name, foreign.RenewedAt.Add(foreign.Duration).UTC().Format("2006-01-02 15:04 MST"))}
 		}
-		d.leased = true
+		d.leased, d.taken.leased = true, answer == kubefacts.LeaseTaken
 	}
 	n, problem := d.Nodes.Cordon(ctx, d.want.Cluster, d.want.Node, run)
 	if problem != nil {
 		d.lost = problem
 		return nil
 	}
-	d.cordoned, d.drain.NodeUID = true, n.UID
+	d.cordoned, d.drain.NodeUID, d.taken.cordoned = true, n.UID, n.CordonedBy != ""
 	return nil
 }
 
@@ -183,6 +187,16 @@ func (w *hostWait) undrainNode(ctx context.Context, want engine.UndrainNode) err
 	var lost *kubefacts.Problem
 	err := w.pollUntil(ctx, func(ctx context.Context) (missing string, fatal error) {
 		var n kubefacts.Node
+		if want.Verify {
+			owned, missing, fatal := w.verifyNode(ctx, want.Cluster, want.Node)
+			if lost = nil; missing != "" {
+				lost = &kubefacts.Problem{Kind: kubefacts.Unreachable, Cause: missing, Hint: "start it"}
+			}
+			if !owned {
+				return missing, fatal
+			}
+			want.Verify = false
+		}
 		if want.Node == "" {
 			state := w.findNode(ctx, want.Cluster)
 			if want.Node = state.Node; state.APIAway {
@@ -213,7 +227,27 @@ func (w *hostWait) undrainNode(ctx context.Context, want engine.UndrainNode) err
 
 // findNode asks the API for the node of the host.
 func (w *hostWait) findNode(ctx context.Context, cluster string) kubefacts.NodeState {
+	return w.matchNode(w.Nodes.Gather(ctx, []string{cluster})[cluster])
+}
+
+func (w *hostWait) matchNode(facts kubefacts.ClusterFacts) kubefacts.NodeState {
 	host, _ := w.Inventory.Host(w.hp.Host)
-	facts := w.Nodes.Gather(ctx, []string{cluster})[cluster]
 	return facts.MatchHosts([]kubefacts.Host{{Name: host.Name, Address: host.Address}}, w.Clock.Now())[host.Name]
+}
+
+// verifyNode reports whether a node that the hold of the host names exists, and is the node of the host. The hold is a file on the host, so it
+// may name any node.
+func (w *hostWait) verifyNode(ctx context.Context, cluster, node string) (owned bool, missing string, fatal error) {
+	facts := w.Nodes.Gather(ctx, []string{cluster})[cluster]
+	state := w.matchNode(facts)
+	_, exists := facts.Node(node)
+	switch {
+	case state.APIAway:
+		return false, state.Problem, nil
+	case state.Node == node || !exists:
+		return exists, "", nil
+	case state.Node == "":
+		return false, "", &engine.Failure{Kind: engine.UnsafeFailure, Cause: fmt.Sprintf("its hold says that node %s is drained: %s", node, state.Problem)}
+	}
+	return false, "", &engine.Failure{Kind: engine.UnsafeFailure, Cause: fmt.Sprintf("its hold says that node %s is drained, and its node is %s", node, state.Node)}
 }

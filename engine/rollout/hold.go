@@ -53,7 +53,9 @@ func (r *stepRunner) checkHold(ctx context.Context, hp engine.HostPlan, s engine
 	if s.Do.Exec != nil || !s.ChangesHost && s.Do.MoveLeader == nil {
 		return nil
 	}
-	err := r.keepHolds().Check(ctx, hp.Host)
+	k := r.keepHolds()
+	k.Owner = r.ownerOf(hp.Host)
+	err := k.Check(ctx, hp.Host)
 	if err == nil || ctx.Err() != nil {
 		return err
 	}

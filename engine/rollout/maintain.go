@@ -54,7 +54,7 @@ func (m *maintainer) observe(ctx context.Context, request maintenance.Request) m
 	if request.NeedsSite() {
 		return maintenance.Observation{Site: m.observeSite(ctx, request)}
 	}
-	seen := maintenance.Observation{Holds: map[string]maintenance.Observed{}}
+	seen := maintenance.Observation{Holds: map[string]maintenance.Observed{}, Site: maintenance.Site{Inventory: m.steps.Inventory}}
 	list := m.steps.keepHoldsOfPeople().ReadAll(ctx, request.Hosts)
 	m.recallReadings(ctx, list)
 	for _, r := range list {
@@ -74,6 +74,11 @@ func (m *maintainer) observeSite(ctx context.Context, request maintenance.Reques
 		Inventory: inv, Facts: m.gatherer.gatherHosts(ctx), Clusters: m.gatherer.gatherClusters(ctx, clusters),
 		View: standing.View{Run: m.steps.holdOwner(), Dead: m.steps.Dead}, Runs: request.Runs,
 	}
+	if request.Drain {
+		m.gatherer.gatherNodes(ctx, s.Facts)
+		nodes, byAPI := s.NodesToDrain(request.Hosts)
+		s.Workloads = m.gatherer.readWorkloads(ctx, nodes, byAPI)
+	}
 	s.Rollout, s.Behind = planner.FindUnfinished(planner.Input{Request: m.steps.Request, Facts: s.Facts, Run: m.steps.ID, Bastion: m.steps.Start.Bastion})
 	return s
 }
@@ -84,7 +89,7 @@ func (m *maintainer) carryOut(ctx context.Context, plan engine.MaintenancePlan) 
 		workers.Go(func() {
 			failure := h.Failure
 			if failure == nil {
-				failure = m.runSteps(ctx, h)
+				failure = m.runSteps(ctx, plan.Action, h)
 			}
 			if failure == nil {
 				m.steps.noteEvent(event.Event{Type: event.HostDone, Host: h.Host, Message: h.Message})
@@ -97,19 +102,6 @@ func (m *maintainer) carryOut(ctx context.Context, plan engine.MaintenancePlan) 
 		})
 	}
 	workers.Wait()
-}
-
-func (m *maintainer) runSteps(ctx context.Context, h engine.HostMaintenance) *engine.Failure {
-	host, _ := m.steps.Inventory.Host(h.Host)
-	for _, s := range h.Steps {
-		if err := m.steps.firstError(); err != nil {
-			return &engine.Failure{Step: s.Name, Cause: err.Error(), Kind: engine.JournalFailure}
-		}
-		if f := m.steps.runStep(ctx, engine.HostPlan{Host: h.Host, Pool: host.Pool, Cluster: host.Cluster}, s); f != nil {
-			return f
-		}
-	}
-	return nil
 }
 
 func (m *maintainer) finish(plan engine.MaintenancePlan) event.RunEnd {
@@ -150,7 +142,7 @@ func (a hostAccess) keepHoldsOfPeople() hold.Keeper {
 
 // takeMaintenanceHold takes the hold of a person. The hold has the ID of the run, so that the journal can be found from the host.
 func (r *stepRunner) takeMaintenanceHold(ctx context.Context, host string, t engine.TakeHold) error {
-	h := engine.Hold{Kind: t.Kind, Holder: r.Start.Holder, Run: r.ID, Bastion: r.Start.Bastion, Reason: t.Reason, Ticket: t.Ticket}
+	h := engine.Hold{Kind: t.Kind, Holder: r.Start.Holder, Run: r.ID, Bastion: r.Start.Bastion, Reason: t.Reason, Ticket: t.Ticket, Drain: t.Drain}
 	err := r.keepHoldsOfPeople().Take(ctx, host, h, t)
 	if err == nil {
 		r.rememberHold(host, &h, t.For)
@@ -169,10 +161,13 @@ func (r *stepRunner) extendHold(ctx context.Context, host string, x engine.Exten
 func (r *stepRunner) endHold(ctx context.Context, host string, e engine.EndHold) error {
 	k := r.keepHoldsOfPeople()
 	var err error
-	if e.Run != "" {
+	switch {
+	case e.Run != "":
 		k.Owner = engine.HoldOwner{Run: e.Run, Bastion: e.Bastion}
 		err = k.Release(ctx, host, engine.Release{})
-	} else {
+	case e.Digest == "":
+		err = k.Release(ctx, host, engine.Release{})
+	default:
 		err = k.End(ctx, host, e.Digest, e.AcceptUnits)
 	}
 	if err == nil {

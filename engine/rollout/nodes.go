@@ -30,21 +30,42 @@ func (p *planning) forecastDrains(ctx context.Context, survey planner.Survey) pl
 	if len(nodes) == 0 {
 		return survey
 	}
-	workloads := p.Nodes.ReadWorkloads(ctx, nodes)
-	if clusters := survey.ClustersToDrain(); len(clusters) > 0 {
-		for cluster, missing := range p.Nodes.FindMissingRights(ctx, clusters) {
-			w := workloads[cluster]
-			w.Missing = missing
-			workloads[cluster] = w
-		}
+	return survey.WithWorkloads(p.gatherer.readWorkloads(ctx, nodes, survey.ClustersToDrain()))
+}
+
+// readWorkloads reads the pods of nodes, and the rights for drains through the API of clusters.
+func (g *gatherer) readWorkloads(ctx context.Context, nodes map[string][]string, byAPI []string) map[string]kubefacts.Workload {
+	if len(nodes) == 0 {
+		return nil
 	}
-	return survey.WithWorkloads(workloads)
+	workloads := g.Nodes.ReadWorkloads(ctx, nodes)
+	if len(byAPI) == 0 {
+		return workloads
+	}
+	for cluster, missing := range g.Nodes.FindMissingRights(ctx, byAPI) {
+		w := workloads[cluster]
+		w.Missing = missing
+		workloads[cluster] = w
+	}
+	return workloads
 }
 
 // awaitNode waits until the node is Ready. After a full reboot, it must report another boot of the kernel than before: the API
 // calls a node Ready until its kubelet has been silent for a while. Kubelets report the boot ID of the kernel, without soft reboots.
 func (w *hostWait) awaitNode(ctx context.Context, want engine.AwaitNode) error {
+	present, verified := "", !want.Present
 	return w.pollUntil(ctx, func(ctx context.Context) (missing string, fatal error) {
+		if !verified {
+			owned, missing, fatal := w.verifyNode(ctx, want.Cluster, want.Node)
+			if !owned {
+				return missing, fatal
+			}
+			f, err := w.probeHost(ctx)
+			if err != nil {
+				return "the host does not answer: " + err.Error(), nil
+			}
+			present, verified = f.BootID.Kernel(), true
+		}
 		n, problem := w.Nodes.ReadNode(ctx, want.Cluster, want.Node)
 		switch {
 		case problem != nil:
@@ -53,6 +74,8 @@ func (w *hostWait) awaitNode(ctx context.Context, want engine.AwaitNode) error {
 			return "", nil // a person deletes it: nobody waits for it
 		case !n.Ready:
 			return fmt.Sprintf("node %s is not Ready (%s)", n.Name, n.NotReady), nil
+		case present != "" && n.BootID != "" && n.BootID != present:
+			return fmt.Sprintf("the kubelet of node %s has not reported the present boot of its host", n.Name), nil
 		case want.Rebooted && n.BootID == w.hp.BootID.Kernel():
 			return fmt.Sprintf("the kubelet of node %s has not reported its new boot", n.Name), nil
 		}

@@ -67,21 +67,18 @@ const alwaysOff = "AlwaysOff"
 // keepOff writes the settings of the controller into the hold before it changes them, so that a release restores them after any
 // interruption.
 func (r *stepRunner) keepOff(ctx context.Context, hp engine.HostPlan, s engine.Step) error {
-	do := s.Do.StayOff
 	host, _ := r.Inventory.Host(hp.Host)
 	now, err := r.Power.Read(ctx, host)
 	if err != nil {
 		return err
 	}
-	h := engine.Hold{Kind: engine.MaintenanceHold, Holder: r.Start.Holder, Run: r.ID, Bastion: r.Start.Bastion, Reason: do.Take.Reason, Ticket: do.Take.Ticket}
-	if do.Hold != nil {
-		h = *do.Hold
-	}
-	if h.PowerBefore == nil {
-		h.PowerBefore = &engine.PowerKeeping{RestorePolicy: r.cutWord(now.RestorePolicy), Light: now.Light}
-		if err := r.extendHold(ctx, hp.Host, engine.ExtendHold{Hold: h, For: do.For}); err != nil {
-			return err
+	err = r.changeHold(ctx, hp.Host, func(h *engine.Hold) {
+		if h.PowerBefore == nil {
+			h.PowerBefore = &engine.PowerKeeping{RestorePolicy: r.cutWord(now.RestorePolicy), Light: now.Light}
 		}
+	})
+	if err != nil {
+		return err
 	}
 	var keep engine.PowerKeeping
 	if now.RestorePolicy != "" {

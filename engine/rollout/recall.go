@@ -71,7 +71,12 @@ func (a hostAccess) rememberHold(host string, h *engine.Hold, lasts engine.Durat
 		if clone.Renewed = now; clone.Acquired.IsZero() {
 			clone.Acquired = now
 		}
-		if clone.Expires = (time.Time{}); lasts > 0 {
+		if lasts == engine.KeepEnd {
+			lasts = 0
+		} else {
+			clone.Expires = time.Time{}
+		}
+		if lasts > 0 {
 			clone.Expires = now.Add(time.Duration(lasts))
 		}
 		h = &clone

@@ -25,6 +25,8 @@ type stepRunner struct {
 	batchHolds *sharedGather // holds that the hosts of the current batch share
 	scripts    atomic.Int64  // number of the last step that ran a script
 	resets     sync.Map      // hosts that were reset, because they did not come back
+	owners     sync.Map      // owners of the holds of people under which steps work, by host
+	drained    sync.Map      // nodes that this run has taken, by host
 }
 
 func (r *stepRunner) runStep(ctx context.Context, hp engine.HostPlan, s engine.Step) *engine.Failure {
@@ -88,6 +90,8 @@ func (r *stepRunner) runOperation(ctx context.Context, hp engine.HostPlan, s eng
 		return r.extendHold(ctx, hp.Host, *do.ExtendHold)
 	case do.EndHold != nil:
 		return r.endHold(ctx, hp.Host, *do.EndHold)
+	case do.NoteDrain != nil:
+		return r.noteDrain(ctx, hp.Host, *do.NoteDrain)
 	case do.StayOff != nil, do.PowerAsBefore != nil, do.AwaitAnswer != nil, do.ShutDown != nil, do.SwitchPower != nil:
 		return r.runPowerOperation(ctx, hp, s)
 	case do.AcceptUnits != nil:

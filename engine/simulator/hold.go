@@ -186,6 +186,11 @@ func (h *Host) acceptUnits() rollout.Reply {
 	return rollout.Reply{}
 }
 
+// ForgeDrain lets somebody on the host write a drain into its hold.
+func (h *Host) ForgeDrain(d engine.HoldDrain) {
+	h.site.withLock(func(time.Time) { h.hold.Drain = &d })
+}
+
 func (h *Host) isHeld() bool { return h.hold != nil || h.garbage != "" }
 
 func (h *Host) writeHold(run string, hold engine.Hold, lasts time.Duration, now time.Time) rollout.Reply {
@@ -195,6 +200,9 @@ func (h *Host) writeHold(run string, hold engine.Hold, lasts time.Duration, now 
 	}
 	if lasts > 0 {
 		hold.Expires = now.Add(lasts)
+	}
+	if lasts < 0 && h.hold != nil && h.hold.Run == run {
+		hold.Expires = h.hold.Expires
 	}
 	if h.hold == nil {
 		h.ran = slices.Clone(h.units)
@@ -236,8 +244,11 @@ func (h *Host) printHold(code int) rollout.Reply {
 	return rollout.Reply{Stdout: string(text), Code: code}
 }
 
-// checkHold refuses a script about another owner.
+// checkHold refuses a script about another owner. People work under the holds of people, also from other bastions.
 func (h *Host) checkHold(owner engine.HoldOwner, script string) rollout.Reply {
+	if h.hold != nil && h.hold.Kind == engine.MaintenanceHold {
+		owner = h.hold.Owner()
+	}
 	if h.isHeld() && !h.heldBut(owner.Run) && script == hostscript.CheckHoldScript(owner) {
 		return rollout.Reply{}
 	}

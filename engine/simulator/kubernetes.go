@@ -29,6 +29,7 @@ type Kubernetes struct {
 	onEvict    func(pod string)
 	onChange   func(number int)
 	missing    []kubefacts.Right
+	site       *Site // whose hosts are the nodes; nil: each answer is of another boot
 }
 
 type simulatedPod struct {
@@ -45,6 +46,9 @@ func NewKubernetes(name string, nodes ...string) *Kubernetes {
 	}
 	return k
 }
+
+// RunOn makes hosts the nodes: they are Ready while the hosts are up, and report their boots.
+func (k *Kubernetes) RunOn(s *Site) { k.withLock(func() { k.site = s }) }
 
 // AddPod adds a pod of a controller to a node.
 func (k *Kubernetes) AddPod(node string, p kubefacts.Pod) {
@@ -187,6 +191,15 @@ func (k *Kubernetes) ReadNode(ctx context.Context, _, node string) (kubefacts.No
 	k.boots++
 	n := *k.find(node)
 	n.BootID = fmt.Sprint("boot ", k.boots)
+	if k.site != nil {
+		h := k.site.Host(node)
+		k.site.withLock(func(time.Time) {
+			n.BootID = h.bootID().Kernel()
+			if !h.up {
+				n.Ready, n.NotReady = false, "its kubelet is silent"
+			}
+		})
+	}
 	return n, k.problem(ctx)
 }
 
@@ -271,30 +284,4 @@ func (k *Kubernetes) evict(ctx context.Context, r kubefacts.EvictionRequest) kub
 	p.Terminating, k.evicted[p.UID] = true, true
 	k.note("evict " + p.Name)
 	return kubefacts.Eviction{Kind: kubefacts.PodEvicted}
-}
-
-// TakeLease is part of rollout.Nodes.
-func (k *Kubernetes) TakeLease(ctx context.Context, _ string, r kubefacts.LeaseRequest) (kubefacts.LeaseAnswer, kubefacts.Lease, *kubefacts.Problem) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if p := k.problem(ctx); p != nil {
-		return "", kubefacts.Lease{}, p
-	}
-	if l := k.leases[r.Node]; l.IsValid(time.Now()) && !l.IsOwn() {
-		return kubefacts.LeaseForeign, l, nil
-	}
-	k.leases[r.Node] = kubefacts.Lease{Node: r.Node, Holder: r.Holder, RenewedAt: time.Now(), Duration: r.Duration}
-	k.note("lease " + r.Node)
-	return kubefacts.LeaseTaken, kubefacts.Lease{}, nil
-}
-
-// ReleaseLease is part of rollout.Nodes.
-func (k *Kubernetes) ReleaseLease(ctx context.Context, _, node string) *kubefacts.Problem {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if l, ok := k.leases[node]; ok && l.IsOwn() && k.problem(ctx) == nil {
-		delete(k.leases, node)
-		k.note("release " + node)
-	}
-	return k.problem(ctx)
 }

@@ -255,6 +255,7 @@ func (s Standing) Reservation() *engine.Reservation {
 	if l := s.LastHold; l != nil {
 		r.LastSeen, r.Power = l.Seen, l.Power
 	}
+	r.Drained = s.Hold != nil && s.Hold.IsDrained()
 	switch {
 	case s.Flag == Leaving:
 		r.Kind = engine.LeavingHost

@@ -1,10 +1,12 @@
 # Takes, renews or adopts a hold, and prints it. It needs: own (lines of the hold that name
 # its owner), adopt (line of the run whose hold may be adopted; '': none), seen (line with
 # the time at which that hold was renewed; '': any), head (first lines of the new hold),
-# lasts (seconds; 0: for ever), note and rollout (the roll-out to record, and its file),
+# lasts (seconds; 0: for ever; below 0: until the end of the hold of own), note and rollout (the roll-out to record, and its file),
 # helpers, units, dropin, stageunit, motd, motdfile and motdtext, why and described (reason of a
 # hold for which the host refuses reboots; '': it does not), bootid.sh and refusereboots.sh.
 acquired=$(format_time "$now")
+expires=
+if [ "$lasts" -gt 0 ]; then expires=$(format_time $((now + lasts))); fi
 how=new
 bootid=
 if [ -n "$why" ]; then read_boot_id; fi
@@ -14,6 +16,10 @@ if hold_exists; then
 		if has_part "$old" '"acquired":"'; then
 			acquired=${old#*'"acquired":"'}
 			acquired=${acquired%%\"*}
+		fi
+		if [ "$lasts" -lt 0 ] && has_part "$old" '"expires":"'; then
+			expires=${old#*'"expires":"'}
+			expires=${expires%%\"*}
 		fi
 		if has_part "$old" '"boot":"'; then # an extended hold still tells of a reboot
 			bootid=${old#*'"boot":"'}
@@ -45,7 +51,7 @@ if [ -n "$reload" ]; then systemctl daemon-reload; fi
 until=
 {
 	printf '{\n%s\n"acquired":"%s",\n' "$head" "$acquired"
-	if [ "$lasts" -gt 0 ]; then printf '"expires":"%s",\n' "$(format_time $((now + lasts)))"; fi
+	if [ -n "$expires" ]; then printf '"expires":"%s",\n' "$expires"; fi
 	if [ -n "$stopped" ]; then printf '"stopped":[%s],\n' "$stopped"; fi
 	if [ -n "$bootid" ]; then printf '"boot":"%s",\n' "$bootid"; fi
 	printf '"renewed":"%s"\n}\n' "$(format_time "$now")"
@@ -97,7 +103,7 @@ if [ -n "$why" ]; then
 else
 	allow_reboots || :
 fi
-if [ "$lasts" -gt 0 ]; then until=" until $(format_time $((now + lasts)))"; fi
+if [ -n "$expires" ]; then until=" until $expires"; fi
 # The user who logs in reads the notice, so its text lies outside of $dir. /etc
 # has only a link to the text: each OS has its own copy of /etc, and a release
 # removes the link from one copy, but the text for all.

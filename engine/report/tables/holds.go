@@ -53,6 +53,7 @@ func WriteHolds(w io.Writer, held []HeldHost, unreached int) error {
 		if h.Hold.Ticket != "" {
 			reason += " (" + h.Hold.Ticket + ")"
 		}
+		reason += h.Hold.DescribeDrain("; ")
 		if h.Rebooted {
 			reason += "; the host has rebooted since"
 		}

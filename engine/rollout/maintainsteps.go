@@ -1,0 +1,97 @@
+package rollout
+
+import (
+	"context"
+
+	"holdfast/engine"
+)
+
+// runSteps works through the steps of a host. If its drain fails, the host is given back.
+func (m *maintainer) runSteps(ctx context.Context, action engine.MaintenanceAction, h engine.HostMaintenance) *engine.Failure {
+	host, _ := m.steps.Inventory.Host(h.Host)
+	hp := engine.HostPlan{Host: h.Host, Pool: host.Pool, Cluster: host.Cluster}
+	if h.Under != (engine.HoldOwner{}) {
+		m.steps.owners.Store(h.Host, h.Under)
+	}
+	for i, s := range h.Steps {
+		if err := m.steps.firstError(); err != nil {
+			return &engine.Failure{Step: s.Name, Cause: err.Error(), Kind: engine.JournalFailure}
+		}
+		f := m.steps.runStep(ctx, hp, s)
+		switch {
+		case f == nil:
+			continue
+		case ctx.Err() != nil:
+		case s.MayFail:
+			m.gatherer.emitWarning(h.Host + ": " + s.Name + ": " + f.Cause + "; its hold ends all the same")
+			continue
+		case len(h.Undo) > 0 && (s.Do.DrainNode != nil || s.Do.Command != nil):
+			return m.giveBack(ctx, hp, h, f)
+		}
+		if h.Remains != "" && (i > 0 || action == engine.ReleaseHosts) {
+			f.Cause += "; " + h.Remains
+		}
+		return f
+	}
+	return nil
+}
+
+// giveBack undoes a drain that failed, and ends the hold if this command has taken it.
+func (m *maintainer) giveBack(ctx context.Context, hp engine.HostPlan, h engine.HostMaintenance, f *engine.Failure) *engine.Failure {
+	state := "it is neither drained nor held"
+	for _, s := range h.Undo {
+		if undo := m.steps.runUndoStep(ctx, hp, s); undo != nil {
+			f.Cause += "; " + s.Name + ": " + undo.Cause + "; " + h.Remains
+			return f
+		}
+		if s.Do.NoteDrain != nil {
+			state = "it is held as before, and not drained"
+		}
+	}
+	f.Cause += "; " + state
+	return f
+}
+
+// ownerOf returns the owner of the hold under which steps work on the host.
+func (r *stepRunner) ownerOf(host string) engine.HoldOwner {
+	if owner, ok := r.owners.Load(host); ok {
+		return owner.(engine.HoldOwner)
+	}
+	return r.holdOwner()
+}
+
+// changeHold changes the hold of a person, which keeps its end. It reads the hold before, because somebody may have extended it meanwhile.
+func (r *stepRunner) changeHold(ctx context.Context, host string, change func(*engine.Hold)) error {
+	k := r.keepHoldsOfPeople()
+	seen, err := k.Read(ctx, host)
+	if err != nil {
+		return err
+	}
+	h := seen.Facts.Hold
+	switch {
+	case seen.Facts.HoldProblem != "":
+		return &engine.Failure{Kind: engine.HeldFailure, Cause: seen.Facts.HoldProblem}
+	case h == nil:
+		return &engine.Failure{Kind: engine.HeldFailure, Cause: "its hold is gone"}
+	case h.Owner() != r.ownerOf(host):
+		return &engine.Failure{Kind: engine.HeldFailure, Cause: h.String()}
+	}
+	change(h)
+	if err := k.Take(ctx, host, *h, engine.TakeHold{For: engine.KeepEnd}); err != nil {
+		return err
+	}
+	r.rememberHold(host, h, engine.KeepEnd)
+	return nil
+}
+
+// takenNode tells how this run has taken a node.
+type takenNode struct{ cordoned, leased bool }
+
+func (r *stepRunner) noteDrain(ctx context.Context, host string, note engine.NoteDrain) error {
+	if taken, ok := r.drained.Load(host); ok && note.Drain != nil {
+		d := *note.Drain
+		d.Cordoned, d.Leased = taken.(takenNode).cordoned, taken.(takenNode).leased
+		note.Drain = &d
+	}
+	return r.changeHold(ctx, host, func(h *engine.Hold) { h.Drain = note.Drain })
+}
