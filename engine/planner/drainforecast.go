@@ -28,24 +28,30 @@ func (s Survey) WithWorkloads(workloads map[string]kubefacts.Workload) Survey {
 }
 
 // WithRoom returns a survey whose plan keeps hosts out of a batch if their drains would wait for each other. It forecasts no drains.
+// A node without a workload has room in every batch.
 func (s Survey) WithRoom(workloads map[string]kubefacts.Workload) Survey {
 	s.in.Workloads, s.in.OnlyRoom = workloads, true
 	return s
 }
 
-// DrainsTogether reports whether the first batch of a plan drains several nodes that must not wait for each other.
-func (s Survey) DrainsTogether(p engine.Plan) bool {
-	drained := 0
+// NodesDrainedTogether names the nodes that the first batch of a plan drains, by Kubernetes cluster, if they are several that must not
+// wait for each other.
+func (s Survey) NodesDrainedTogether(p engine.Plan) map[string][]string {
+	nodes, drained := map[string][]string{}, 0
 	for _, b := range p.Batches[:min(1, len(p.Batches))] {
 		for _, host := range b.Hosts {
 			if hp := p.Host(host); hp != nil {
-				if _, drains := s.nodeToDrain(*hp); drains && !s.sharesBudgets(*hp) {
+				if n, drains := s.nodeToDrain(*hp); drains && !s.sharesBudgets(*hp) {
+					nodes[n.Cluster] = append(nodes[n.Cluster], n.Node)
 					drained++
 				}
 			}
 		}
 	}
-	return drained > 1
+	if drained < 2 {
+		return nil
+	}
+	return nodes
 }
 
 // ClustersToDrain names the Kubernetes clusters whose nodes are drained through their API.

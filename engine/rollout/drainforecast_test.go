@@ -23,6 +23,7 @@ type cluster struct {
 	mu    sync.Mutex
 	boots int
 	asked []string // nodes whose pods were read, one string for each question
+	load  kubefacts.Workload
 }
 
 func (c *cluster) Gather(context.Context, []string) map[string]kubefacts.ClusterFacts {
@@ -37,7 +38,11 @@ func (c *cluster) ReadWorkloads(_ context.Context, nodes map[string][]string) ma
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.asked = append(c.asked, fmt.Sprint(nodes))
-	return map[string]kubefacts.Workload{"main": {Pods: map[string][]kubefacts.Pod{"worker-1": {{Namespace: "t", Name: "alone", Ready: true}}}}}
+	w := kubefacts.Workload{Pods: map[string][]kubefacts.Pod{}, Budgets: c.load.Budgets}
+	for _, name := range nodes["main"] {
+		w.Pods[name] = c.load.Pods[name]
+	}
+	return map[string]kubefacts.Workload{"main": w}
 }
 
 func (c *cluster) ReadNode(_ context.Context, _, node string) (kubefacts.Node, *kubefacts.Problem) {
@@ -55,7 +60,7 @@ func TestDrainsAreForecastOnce(t *testing.T) {
 		for i := range inv.Hosts {
 			inv.Hosts[i].Kubernetes = "main"
 		}
-		nodes := &cluster{hosts: inv.Hosts}
+		nodes := &cluster{hosts: inv.Hosts, load: kubefacts.Workload{Pods: map[string][]kubefacts.Pod{"worker-1": {{Namespace: "t", Name: "alone", Ready: true}}}}}
 		site := newSite(inv)
 		site.Host("worker-0").Boot(simulator.V2)
 		var drains []int
@@ -75,4 +80,49 @@ func TestDrainsAreForecastOnce(t *testing.T) {
 			t.Errorf("%q", warnings)
 		}
 	})
+}
+
+// TestOnlyTheNodesOfABatchAreRead: before a batch with several drains, a run reads the pods of the nodes of this batch, and of those that
+// take the place of a host that is left out. It reads all nodes only if the batch keeps changing.
+func TestOnlyTheNodesOfABatchAreRead(t *testing.T) {
+	budget := kubefacts.Budget{
+		Namespace: "t", Name: "web", Expected: 3, Desired: 2, Healthy: 3, Allowed: 1,
+		Selector: kubefacts.Selector{Requirements: []kubefacts.Requirement{{Key: "app", Operator: kubefacts.In, Values: []string{"web"}}}},
+	}
+	for name, x := range map[string]struct {
+		shared []int // workers with a pod of the budget
+		asked  string
+	}{
+		"no shared budget":         {nil, "[worker-0 worker-1]"},
+		"another takes the place":  {[]int{0, 1}, "[worker-0 worker-1] [worker-0 worker-1 worker-2]"},
+		"the batch keeps changing": {[]int{0, 1, 2, 3, 4, 5}, "[worker-0 worker-1] [worker-0 worker-1 worker-2] [worker-0 worker-1 worker-2 worker-3] [worker-0 worker-1 worker-2 worker-3 worker-4 worker-5]"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				inv := simulator.Fleet(0, 6)
+				inv.Kubernetes = []engine.KubernetesCluster{{Name: "main"}}
+				inv.Pools[1].MaxUnavailable = engine.CountOrPercent{Count: 2, Set: true}
+				for i := range inv.Hosts {
+					inv.Hosts[i].Kubernetes = "main"
+				}
+				nodes := &cluster{hosts: inv.Hosts, load: kubefacts.Workload{Pods: map[string][]kubefacts.Pod{}, Budgets: map[string][]kubefacts.Budget{"t": {budget}}}}
+				for _, i := range x.shared {
+					nodes.load.Pods[inv.Hosts[i].Name] = []kubefacts.Pod{{Namespace: "t", Name: "web", Labels: map[string]string{"app": "web"}, Controlled: true, Ready: true}}
+				}
+				var asked []string // before the first batch, without the forecast
+				b := newSite(inv).Bastion("run-1")
+				b.Watch = func(e event.Event) {
+					if e.Type == event.BatchStarted && asked == nil {
+						asked = nodes.asked[1:]
+					}
+				}
+				end := applyRun(b, func(r *rollout.Run) { r.Nodes = nodes })
+				failOnErrors(t, checkEnd(end, engine.ExitOK, "every host matches"))
+				want := "map[main:" + strings.ReplaceAll(x.asked, "] [", "]] map[main:[") + "]"
+				if got := strings.Join(asked, " "); got != want {
+					t.Errorf("asked %s, not %s", got, want)
+				}
+			})
+		})
+	}
 }

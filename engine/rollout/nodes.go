@@ -3,6 +3,7 @@ package rollout
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"holdfast/engine"
 	"holdfast/engine/kubefacts"
@@ -48,6 +49,53 @@ func (g *gatherer) readWorkloads(ctx context.Context, nodes map[string][]string,
 		workloads[cluster] = w
 	}
 	return workloads
+}
+
+// Limits of the reads of single nodes before a batch.
+const (
+	roomNodes  = 20 // read one by one; a list of all pods has fewer requests for more
+	roomRounds = 3  // a host that is left out of the batch may make room for another one
+)
+
+// planWithRoom plans again so that the drains of the next batch do not wait for each other. It reads the pods of the nodes of this batch only:
+// other hosts count as hosts with room until they are in the batch. If these are too many, or the batch keeps changing, it reads all nodes.
+func (p *planning) planWithRoom(ctx context.Context, g Gathered, plan engine.Plan) (planner.Survey, engine.Plan) {
+	survey, read := g.survey, map[string][]string{}
+	for round := 1; ; round++ {
+		unread := addUnread(read, survey.NodesDrainedTogether(plan))
+		if unread == 0 {
+			return survey, plan
+		}
+		all := round > roomRounds || countNodes(read) > roomNodes
+		if all {
+			read = survey.NodesToDrain()
+		}
+		survey = survey.WithRoom(p.Nodes.ReadWorkloads(ctx, read))
+		plan = survey.Plan(p.Clock.Now(), g.Clusters)
+		if all {
+			return survey, plan
+		}
+	}
+}
+
+// addUnread adds nodes to those that are read, and returns how many are new.
+func addUnread(read, nodes map[string][]string) (added int) {
+	for cluster, names := range nodes {
+		for _, name := range names {
+			if !slices.Contains(read[cluster], name) {
+				read[cluster] = append(read[cluster], name)
+				added++
+			}
+		}
+	}
+	return added
+}
+
+func countNodes(nodes map[string][]string) (count int) {
+	for _, names := range nodes {
+		count += len(names)
+	}
+	return count
 }
 
 // awaitNode waits until the node is Ready. After a full reboot, it must report another boot of the kernel than before: the API

@@ -39,9 +39,8 @@ func (p *planning) makePlan(ctx context.Context) (engine.Plan, Gathered, error) 
 	}
 	first := p.state.gathered.Facts == nil
 	plan := gathered.survey.Plan(p.Clock.Now(), gathered.Clusters)
-	if !first && gathered.survey.DrainsTogether(plan) {
-		gathered.survey = gathered.survey.WithRoom(p.Nodes.ReadWorkloads(ctx, gathered.survey.NodesToDrain()))
-		plan = gathered.survey.Plan(p.Clock.Now(), gathered.Clusters)
+	if !first {
+		gathered.survey, plan = p.planWithRoom(ctx, gathered, plan)
 	}
 	if !plan.HasWork() && p.addMissingClusters(ctx, gathered) { // without work, the plan is the final report, which names all clusters
 		plan = gathered.survey.Plan(p.Clock.Now(), gathered.Clusters)
