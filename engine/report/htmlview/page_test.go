@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/xml"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -28,14 +29,36 @@ func writePage(t testing.TB, events []event.Event, j htmlview.Journal) string {
 	if err := v.WritePage(&b, j); err != nil {
 		t.Fatal(err)
 	}
-	if dir := os.Getenv("HOLDFAST_PAGES"); dir != "" { // to look at the page in a browser
-		name := strings.ReplaceAll(t.Name(), "/", "-")
-		if err := os.WriteFile(filepath.Join(dir, name+".html"), b.Bytes(), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
+	keepPage(t, ".html", b.Bytes())
 	checkMarkup(t, b.String())
 	return b.String()
+}
+
+// keepPage keeps a file about a page in the folder HOLDFAST_PAGES, for the tests that
+// open the pages in a browser (cmd/holdfast-lab/browser).
+func keepPage(t testing.TB, suffix string, text []byte) {
+	t.Helper()
+	dir := os.Getenv("HOLDFAST_PAGES")
+	if dir == "" {
+		return
+	}
+	name := filepath.Join(dir, strings.ReplaceAll(t.Name(), "/", "-"))
+	file := name + suffix
+	for n := 2; ; n++ { // a test may make several pages
+		f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if errors.Is(err, os.ErrExist) && n < 100 {
+			file = fmt.Sprintf("%s-%d%s", name, n, suffix)
+			continue
+		}
+		if err == nil {
+			_, err = f.Write(text)
+			err = errors.Join(err, f.Close())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
 }
 
 // checkMarkup checks that the tags of a page are balanced, and that it has no

@@ -110,9 +110,11 @@ func checkSums(t *testing.T, events []event.Event, text string) {
 	}
 	for line := range strings.Lines(s.Format()) {
 		if sums, ok := strings.CutPrefix(line, "  in all: "); ok {
-			if want := "In all: " + strings.TrimSpace(sums) + "."; !strings.Contains(text, want) {
+			want := "In all: " + strings.TrimSpace(sums) + "."
+			if !strings.Contains(text, want) {
 				t.Errorf("the page lacks %q", want)
 			}
+			keepPage(t, ".sums", []byte(want))
 			return
 		}
 	}
