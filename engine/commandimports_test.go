@@ -63,6 +63,10 @@ var commands = map[string]map[string]string{
 		"holdfast/modules/hostconfig/record":  "render writes the record of a host that is provisioned",
 		"holdfast/modules/tasks":              "the modules of a play",
 	},
+	"cmd/holdfast-lab": {
+		"holdfast/engine/event":   "it reads the events of roll-outs",
+		"holdfast/engine/journal": "it compares forecasts with journals",
+	},
 	"cmd/holdfast-lab/internal/bench": {
 		"holdfast/cmd/holdfast-lab/internal/disk":  "it measures the disks of hosts",
 		"holdfast/cmd/holdfast-lab/internal/idle":  "it measures how busy the machine is",

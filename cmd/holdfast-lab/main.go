@@ -74,7 +74,7 @@ func rootCommand() *cobra.Command {
 	root.AddCommand(
 		upCommand(open), downCommand(open), statusCommand(open), resetCommand(open), commitCommand(open),
 		sshCommand(open), execCommand(open), serveCommand(open), bmcCommand(open), kubernetesCommand(open), superviseCommand(), repositoryCommand(open),
-		demoCommand(open), testCommand(open), powerCommand(open), mainsCommand(open), postCommand(open), slowCommand(open), inventoryCommand(), probeCommand(open), compareCommand(open), benchCommand(open),
+		demoCommand(open), testCommand(open), powerCommand(open), mainsCommand(open), postCommand(open), slowCommand(open), inventoryCommand(), probeCommand(open), compareCommand(open), forecastsCommand(), benchCommand(open),
 	)
 	root.AddCommand(switchCommands(open)...)
 	return root

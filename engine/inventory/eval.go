@@ -22,6 +22,8 @@ type scope struct {
 	locals map[string]cty.Value
 
 	contexts map[string]*hcl.EvalContext // by file, once all values are known
+	ofHost   *hcl.EvalContext            // the last one with ${id}: all arguments of a host share it
+	hostID   string                      // its ${id}
 }
 
 func (l *loader) newScope(root *node) *scope {
@@ -51,9 +53,11 @@ func (s *scope) evalContext(at hcl.Range, id string) *hcl.EvalContext {
 	if id == "" {
 		return ctx
 	}
-	child := ctx.NewChild()
-	child.Variables = map[string]cty.Value{"id": cty.StringVal(id)}
-	return child
+	if s.ofHost == nil || s.hostID != id || s.ofHost.Parent() != ctx {
+		s.ofHost, s.hostID = ctx.NewChild(), id
+		s.ofHost.Variables = map[string]cty.Value{"id": cty.StringVal(id)}
+	}
+	return s.ofHost
 }
 
 // evaluate returns the value of an expression. For an expression without a value it adds errors and returns false.
