@@ -31,8 +31,8 @@ func (sc *scheduler) findBlocker(hp *engine.HostPlan) *blocker {
 	if c != nil && c.inBatch {
 		return &blocker{kind: engine.Blocked, reason: func() string { return "another member of etcd cluster " + hp.Cluster + " is being updated" }}
 	}
-	if w.trialHost && hp.TouchesLogin() {
-		return &blocker{kind: engine.Blocked, reason: func() string { return "another host of the pool proves first that a login still works" }}
+	if hp.TouchesLogin() && (w.trialHost || w.lostLogin != "") {
+		return &blocker{kind: engine.Blocked, reason: w.describeLoginTrial}
 	}
 	if !hp.Disruptive() {
 		return nil
@@ -55,6 +55,14 @@ func (sc *scheduler) findBlocker(hp *engine.HostPlan) *blocker {
 		return &blocker{kind: engine.Blocked, reason: func() string { return full }}
 	}
 	return nil
+}
+
+// describeLoginTrial returns why a host whose change touches logins waits.
+func (w *poolState) describeLoginTrial() string {
+	if w.lostLogin != "" {
+		return "after a change like this, a new login failed on " + w.lostLogin + "; correct the documents, or add the new way in beside the old one"
+	}
+	return "another host of the pool proves first that a login still works"
 }
 
 // findPoolBlocker checks window, failure budget, canaries, soak and skew of the pool. An

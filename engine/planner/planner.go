@@ -37,6 +37,7 @@ type Input struct {
 	Batches        int                  // number of batches that this run has begun
 	Done           map[string]time.Time // hosts that this run has brought to their desired state, and when
 	Failed         map[string]string    // hosts that failed in this run, and how; the run does not try them again
+	LoginFailed    map[string]bool      // hosts whose new login failed in this run, after a change that touches logins
 	ActionFailed   map[string]bool      // hosts on which an action failed in this play, and that a reboot may recover
 	AdoptedEarlier map[string]bool      // hosts that an earlier play of this run has adopted
 	Play           *engine.Play         // play of a playbook; nil: every host is made to match

@@ -33,8 +33,9 @@ type poolState struct {
 	firstCanaries  []string        // the first passed canaries, at most as many as canaries
 	soakLeft       engine.Duration // rest of the soak
 
-	provedLogin bool // a host of the pool matches, so a login works with the desired state
-	trialHost   bool // the batch being picked has a host whose change may prevent logins, and none has proved a login
+	provedLogin bool   // a host of the pool matches, so a login works with the desired state
+	lostLogin   string // a host of the pool whose new login failed in this run; "": none
+	trialHost   bool   // the batch being picked has a host whose change may prevent logins, and none has proved a login
 
 	batchZone int // zone of the hosts that the batch being picked disrupts
 }
@@ -116,6 +117,9 @@ func newPoolStates(in Input, x index, s surveyResult) map[string]*poolState {
 	}
 	for _, h := range in.Inventory.Hosts {
 		w := states[h.Pool]
+		if in.LoginFailed[h.Name] && w.lostLogin == "" {
+			w.lostLogin = h.Name
+		}
 		if taken := s.unavailable[h.Name] != ""; taken || idle[h.Name] {
 			w.addUnavailable(h.Name, !taken && s.absent[h.Name].KeepsPods(), s.held[h.Name])
 		}

@@ -328,3 +328,27 @@ func (c *fastClock) Sleep(_ context.Context, d time.Duration) error {
 	c.now = c.now.Add(d)
 	return nil
 }
+
+// TestConnectionIsClosed: BMCs have room for few connections, so none stays open after a call.
+func TestConnectionIsClosed(t *testing.T) {
+	server := httptest.NewUnstartedServer(&redfishtest.Service{User: "admin", Password: password, Machines: map[string]redfishtest.Machine{"1": &machine{power: "On"}}})
+	closed := make(chan struct{}, 1)
+	server.Config.ConnState = func(_ net.Conn, s http.ConnState) {
+		if s == http.StateClosed {
+			closed <- struct{}{}
+		}
+	}
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	roots := x509.NewCertPool()
+	roots.AddCert(server.Certificate())
+	c := New(Config{Address: strings.TrimPrefix(server.URL, "https://"), Roots: roots, User: "admin", Password: []byte(password)})
+	if _, err := c.State(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-closed:
+	case <-time.After(30 * time.Second): // less than the time after which an idle connection is closed anyway
+		t.Error("the connection is open after the call")
+	}
+}

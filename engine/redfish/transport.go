@@ -54,7 +54,7 @@ func hostPort(address string) string {
 
 // traffic bounds the answers of a BMC, and keeps its credentials from other servers: a BMC names the addresses of its resources.
 type traffic struct {
-	next     http.RoundTripper
+	next     *http.Transport
 	host     string
 	tooLarge atomic.Bool
 	foreign  atomic.Bool
@@ -72,6 +72,9 @@ func (t *traffic) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	return answer, err
 }
+
+// CloseIdleConnections lets http.Client close the connection at the end of a call.
+func (t *traffic) CloseIdleConnections() { t.next.CloseIdleConnections() }
 
 type boundedBody struct {
 	io.ReadCloser

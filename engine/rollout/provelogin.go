@@ -48,7 +48,7 @@ func isConnectionFailure(err error) bool {
 // confirmation may have been lost, so the host may also report that it has kept the
 // change.
 func (r *stepRunner) undoUnproved(ctx context.Context, hp engine.HostPlan, s engine.Step, cause string) error {
-	f := &engine.Failure{Hint: "correct the documents, or add the new way in beside the old one first"}
+	f := &engine.Failure{LoginLost: true, Hint: "correct the documents, or add the new way in beside the old one first"}
 	reply, err := r.runScript(ctx, hp.Host, Script{Purpose: UndoScript, Text: s.Do.ProveLogin.Undo.String(), Op: s.Do})
 	switch {
 	case err == nil && reply.Code == 0:

@@ -40,6 +40,38 @@ func TestLockoutIsUndone(t *testing.T) {
 	}
 }
 
+// TestOneLoginIsLost: after a new login has failed, no other host of the pool gets a change of that kind, however many hosts may fail, and
+// whether the host can be asked for the undo or not.
+func TestOneLoginIsLost(t *testing.T) {
+	for name, cut := range map[string]bool{"refused": false, "cut off": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				inv := noOS(simulator.Fleet(0, 4))
+				for i := range inv.Pools {
+					inv.Pools[i].FailureBudget = engine.CountOrPercent{Count: 3}
+				}
+				site := wantingOf(inv, "none-lockout-2")
+				b := site.Bastion("run-1")
+				if cut {
+					b.Watch = func(e event.Event) {
+						if e.Type == event.StepStarted && e.Step == "prove login" {
+							site.Host(e.Host).Cut()
+						}
+					}
+				}
+				failOnErrors(t, checkEnd(applyRun(b), engine.ExitFailed, "a new login failed"), checkLaws(site))
+				writes := 0
+				for _, h := range site.Hosts() {
+					writes += h.State().Writes
+				}
+				if writes != 1 {
+					t.Errorf("%d hosts were written\n%s", writes, runTranscript(b))
+				}
+			})
+		})
+	}
+}
+
 // A host that does not answer for a moment, because sshd reads its configuration, is
 // tried again; a refused login is not.
 func TestANewLoginIsTriedAgain(t *testing.T) {

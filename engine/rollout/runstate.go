@@ -36,6 +36,7 @@ type runState struct {
 	updated       []string
 	done          map[string]time.Time // hosts that the play finished
 	failed        map[string]string    // hosts that failed, with the cause
+	loginFailed   map[string]bool      // hosts whose new login failed
 	begun         map[string]bool
 	failedActions map[string]*fallback
 	idle          governing.Idle
@@ -46,7 +47,7 @@ type runState struct {
 func newRunState() *runState {
 	return &runState{
 		saved: map[string]struct{}{}, staged: map[string]int{}, done: map[string]time.Time{},
-		failed: map[string]string{}, begun: map[string]bool{}, toldHeld: map[string]bool{}, failedActions: map[string]*fallback{}, adopted: map[string]bool{}, lost: map[string]*engine.Failure{},
+		failed: map[string]string{}, loginFailed: map[string]bool{}, begun: map[string]bool{}, toldHeld: map[string]bool{}, failedActions: map[string]*fallback{}, adopted: map[string]bool{}, lost: map[string]*engine.Failure{},
 	}
 }
 
@@ -210,6 +211,15 @@ func (p *runState) noteFailure(host string, f *engine.Failure) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.failed[host] = f.Step + ": " + f.Cause
+	if f.LoginLost {
+		p.loginFailed[host] = true
+	}
+}
+
+func (p *runState) hostsWithFailedLogin() map[string]bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return maps.Clone(p.loginFailed)
 }
 
 func (p *runState) failureByHost() map[string]string {
