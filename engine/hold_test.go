@@ -84,6 +84,8 @@ func TestHoldString(t *testing.T) {
 		{func() {}, `held by ann@bastion since 2026-03-01 12:00 UTC for "DIMM swap"`},
 		{func() { h.Ticket = "OPS-7" }, `held by ann@bastion since 2026-03-01 12:00 UTC for "DIMM swap" (OPS-7)`},
 		{func() { h.Expires = now.Add(4 * time.Hour) }, `held by ann@bastion since 2026-03-01 12:00 UTC for "DIMM swap" (OPS-7), until 2026-03-01 16:00 UTC`},
+		{func() { h.Drain = &engine.HoldDrain{Name: "pods"} }, `held by ann@bastion since 2026-03-01 12:00 UTC for "DIMM swap" (OPS-7), until 2026-03-01 16:00 UTC, and its drain has begun`},
+		{func() { h.Drain.Done = true }, `held by ann@bastion since 2026-03-01 12:00 UTC for "DIMM swap" (OPS-7), until 2026-03-01 16:00 UTC, and drained`},
 	} {
 		tc.change()
 		if got := h.String(); got != tc.want {

@@ -34,7 +34,9 @@ type HoldMemory struct {
 const (
 	maxRemembered     = 10_000
 	maxRememberedText = 300
-	memoryTries       = 25 // of lockTries each
+	maxDrainName      = 64  // of a drain or a Kubernetes cluster, and the length of a digest
+	maxNodeName       = 253 // as in Kubernetes
+	memoryTries       = 25  // of lockTries each
 	maxHoldMemory     = maxRemembered * 16 * maxRememberedText
 )
 
@@ -176,7 +178,7 @@ func shortenHold(h engine.Hold) engine.Hold {
 	}
 	if d := h.Drain; d != nil {
 		cut := *d
-		cut.Name, cut.Undo, cut.Cluster, cut.Node = shortenText(d.Name), shortenText(d.Undo), shortenText(d.Cluster), shortenText(d.Node)
+		cut.Name, cut.Undo, cut.Cluster, cut.Node = cutText(d.Name, maxDrainName), cutText(d.Undo, maxDrainName), cutText(d.Cluster, maxDrainName), cutText(d.Node, maxNodeName)
 		h.Drain = &cut
 	}
 	return engine.Hold{
@@ -186,10 +188,12 @@ func shortenHold(h engine.Hold) engine.Hold {
 	}
 }
 
-func shortenText(s string) string {
-	s = textutil.Printable(strings.ToValidUTF8(s[:min(len(s), 2*maxRememberedText)], ""))
-	if len(s) <= maxRememberedText {
+func shortenText(s string) string { return cutText(s, maxRememberedText) }
+
+func cutText(s string, limit int) string {
+	s = textutil.Printable(strings.ToValidUTF8(s[:min(len(s), 2*limit)], ""))
+	if len(s) <= limit {
 		return s
 	}
-	return strings.ToValidUTF8(s[:maxRememberedText-len("…")], "") + "…"
+	return strings.ToValidUTF8(s[:limit-len("…")], "") + "…"
 }

@@ -35,13 +35,13 @@ func TestHoldMemory(t *testing.T) {
 	if entries, _ := os.ReadDir(dir); len(entries) > 0 {
 		t.Errorf("a command that has nothing to remember writes %v", entries)
 	}
-	hold := engine.Hold{Schema: 1, Kind: engine.MaintenanceHold, Holder: "ann@b", Reason: "fans", Units: []string{"a.service"}}
+	hold := engine.Hold{Schema: 1, Kind: engine.MaintenanceHold, Holder: "ann@b", Reason: "fans", Units: []string{"a.service"}, Drain: &engine.HoldDrain{Name: "pods", Done: true, Cluster: "main", Node: "n", Cordoned: true}}
 	m.Recall(reached("a", &hold))
 	run := engine.Hold{Schema: 1, Kind: engine.RunHold, Run: "r"}
 	m.Recall(reached("b", &run))
 	other := &journal.HoldMemory{Folder: m.Folder, Site: m.Site}
 	last := recallOne(other, "a")
-	if last == nil || last.Hold.Reason != "fans" || last.Hold.Units != nil || time.Since(last.Seen) > time.Minute || recallOne(other, "b") != nil {
+	if last == nil || last.Hold.Reason != "fans" || last.Hold.Units != nil || *last.Hold.Drain != *hold.Drain || time.Since(last.Seen) > time.Minute || recallOne(other, "b") != nil {
 		t.Fatalf("%+v", last)
 	}
 	if recallOne(&journal.HoldMemory{Folder: m.Folder, Site: "t"}, "a") != nil {
@@ -68,11 +68,11 @@ func TestHoldMemoryIsBounded(t *testing.T) {
 	facts := map[string]engine.Facts{}
 	for i := range 10_000 {
 		h := fmt.Sprint("h", i)
-		facts[h] = engine.Facts{Host: h, Hold: &engine.Hold{Kind: engine.MaintenanceHold, Holder: evil, Run: evil, Bastion: evil, Reason: evil, Ticket: evil, Step: evil}}
+		facts[h] = engine.Facts{Host: h, Hold: &engine.Hold{Kind: engine.MaintenanceHold, Holder: evil, Run: evil, Bastion: evil, Reason: evil, Ticket: evil, Step: evil, Drain: &engine.HoldDrain{Name: evil, Undo: evil, Cluster: evil, Node: evil}}}
 	}
 	m.Recall(facts)
 	info, err := os.Stat(filepath.Join(m.Folder, "s.holds.json"))
-	if err != nil || info.Mode() != 0o600 || info.Size() > 32<<20 {
+	if err != nil || info.Mode() != 0o600 || info.Size() > 48_000_000 {
 		t.Fatalf("%v, %v", info, err)
 	}
 	last := recallOne(m, "h7")
