@@ -122,6 +122,12 @@ var commands = map[string]map[string]string{
 		"holdfast/cmd/holdfast-lab/internal/spec":       "a lab has a specification",
 		"holdfast/engine/redfish/redfishtest":           "it serves Redfish for its hosts",
 	},
+	"cmd/holdfast-lab/internal/judge": {
+		"holdfast/engine/kube":           "it compares the client of Kubernetes",
+		"holdfast/engine/kube/judgetest": "it makes drawn objects, and compares verdicts",
+		"holdfast/engine/kube/kubetest":  "drawn objects have its type",
+		"holdfast/engine/kubefacts":      "it compares forecasts of drains",
+	},
 	"cmd/holdfast-lab/internal/netns": {
 		"holdfast/cmd/holdfast-lab/internal/spec": "a network has the addresses of the specification",
 	},
@@ -129,6 +135,7 @@ var commands = map[string]map[string]string{
 		"holdfast/cmd/holdfast-lab/internal/disk":       "a scenario slows disks",
 		"holdfast/cmd/holdfast-lab/internal/idle":       "a busy machine or a slow disk explains short delays",
 		"holdfast/cmd/holdfast-lab/internal/image":      "a scenario makes images",
+		"holdfast/cmd/holdfast-lab/internal/judge":      "a scenario compares forecasts of drains with Kubernetes",
 		"holdfast/cmd/holdfast-lab/internal/kubernetes": "a scenario controls the API server and kubelets",
 		"holdfast/cmd/holdfast-lab/internal/lab":        "a scenario works on a lab",
 		"holdfast/cmd/holdfast-lab/internal/pki":        "a scenario makes certificates",

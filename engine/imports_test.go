@@ -487,6 +487,7 @@ var testPackages = []string{
 	"holdfast/engine/content/ostreetest",              // runs the ostree tool
 	"holdfast/engine/docstest",                        // generated parts of the documentation
 	"holdfast/engine/etcd/etcdtest",                   // etcd members on loopback
+	"holdfast/engine/kube/judgetest",                  // drawn objects, and verdicts of Kubernetes on them
 	"holdfast/engine/kube/kubetest",                   // a fake API server of Kubernetes
 	"holdfast/engine/longtest",                        // how many cases tests try
 	"holdfast/engine/pathtest",                        // fake hosts that are kept apart from the machine

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"holdfast/cmd/holdfast-lab/internal/host"
+	"holdfast/cmd/holdfast-lab/internal/kubernetes"
 	"holdfast/cmd/holdfast-lab/internal/lab"
 )
 
@@ -46,7 +47,18 @@ func bmcCommand(open opener) *cobra.Command {
 }
 
 func kubernetesCommand(open opener) *cobra.Command {
-	return serviceCommand(open, "kubernetes", (*lab.Lab).RunKubernetesHere)
+	return &cobra.Command{
+		Use:    "kubernetes CLUSTER",
+		Hidden: true,
+		Args:   cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			l, err := open(cmd)
+			if err != nil {
+				return err
+			}
+			return l.RunKubernetesHere(cmd.Context(), kubernetes.Cluster(args[0]))
+		},
+	}
 }
 
 // serviceCommand runs a service of the lab until it is told to end.

@@ -18,12 +18,6 @@ import (
 	"holdfast/cmd/holdfast-lab/internal/spec"
 )
 
-// Port is the port of the API server, on the address of the lab's bridge.
-const Port = "6443"
-
-// URL is the address of the API.
-const URL = "https://" + spec.Gateway + ":" + Port
-
 // Users of the API other than the stand-ins for kubelets. Each has a kubeconfig of its name.
 const (
 	Admin      = "admin"
@@ -43,7 +37,7 @@ func (f Folder) Kubeconfig(user string) string {
 }
 
 // MakeAccess makes the keys of the API server, and a token and a kubeconfig of each user and each node.
-func (f Folder) MakeAccess(nodes []Node) error {
+func (f Folder) MakeAccess(c Cluster, nodes []Node) error {
 	if err := os.MkdirAll(string(f), 0o700); err != nil {
 		return fmt.Errorf("make access to Kubernetes: %w", err)
 	}
@@ -68,7 +62,7 @@ func (f Folder) MakeAccess(nodes []Node) error {
 	for i, user := range users {
 		token := rand.Text()
 		fmt.Fprintf(&tokens, "%s,%s,%d,%q\n", token, user, i, groupOf(user))
-		if files[filepath.Base(f.Kubeconfig(user))], err = renderKubeconfig(user, token, ca.Cert); err != nil {
+		if files[filepath.Base(f.Kubeconfig(user))], err = renderKubeconfig(c, user, token, ca.Cert); err != nil {
 			return fmt.Errorf("make access to Kubernetes: %w", err)
 		}
 	}
@@ -107,10 +101,10 @@ func newAccountKey() (private, public []byte, err error) {
 	return pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der}), pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: pub}), nil
 }
 
-func renderKubeconfig(user, token string, ca []byte) ([]byte, error) {
+func renderKubeconfig(of Cluster, user, token string, ca []byte) ([]byte, error) {
 	const name = "lab"
 	c := api.NewConfig()
-	c.Clusters[name] = &api.Cluster{Server: URL, CertificateAuthorityData: ca}
+	c.Clusters[name] = &api.Cluster{Server: of.URL(), CertificateAuthorityData: ca}
 	c.AuthInfos[user] = &api.AuthInfo{Token: token}
 	c.Contexts[name] = &api.Context{Cluster: name, AuthInfo: user}
 	c.CurrentContext = name

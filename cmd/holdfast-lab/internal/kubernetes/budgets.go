@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
 
 	"holdfast/engine/clock"
 )
@@ -46,11 +47,10 @@ func (r BudgetReport) String() string {
 // WatchBudgets starts a watch. dial opens connections inside the network of the lab. It counts the pods itself, and does not believe the
 // status of a budget. A budget is watched from the first look on at which it has enough ready pods.
 func WatchBudgets(ctx context.Context, f Folder, dial func(ctx context.Context, network, address string) (net.Conn, error)) (*BudgetWatch, error) {
-	config, err := clientConfig(f.Kubeconfig(Admin))
+	config, err := AdminConfig(f, dial)
 	if err != nil {
 		return nil, err
 	}
-	config.Dial = dial
 	api, err := dynamic.NewForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("watch budgets: %w", err)
@@ -63,6 +63,16 @@ func WatchBudgets(ctx context.Context, f Folder, dial func(ctx context.Context, 
 		}
 	})
 	return w, nil
+}
+
+// AdminConfig returns the configuration of a client with all rights. dial opens connections inside the network of the lab.
+func AdminConfig(f Folder, dial func(ctx context.Context, network, address string) (net.Conn, error)) (*rest.Config, error) {
+	config, err := clientConfig(f.Kubeconfig(Admin))
+	if err != nil {
+		return nil, err
+	}
+	config.Dial = dial
+	return config, nil
 }
 
 // Stop ends the watch.

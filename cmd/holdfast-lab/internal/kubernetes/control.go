@@ -24,9 +24,6 @@ var rights string
 
 const leaseNamespace = "apiVersion: v1\nkind: Namespace\nmetadata: {name: medik8s-leases}\n---\n"
 
-// ControlAddress is where a cluster can be controlled, inside the network of the lab only.
-const ControlAddress = "127.0.0.1:6442"
-
 // Action is an action on the API server or on the kubelet of a node.
 type Action string
 
@@ -55,7 +52,7 @@ func (cp *controlPlane) serveControl(ctx context.Context) error {
 	mux.HandleFunc("GET /api", answer(func(r *http.Request) error { return cp.runKubectl(r.Context(), "", "get", "--raw=/readyz") }))
 	mux.HandleFunc("POST /api", answer(func(r *http.Request) error { return cp.changeAPI(Action(r.FormValue("do")), r.FormValue("name")) }))
 	mux.HandleFunc("POST /kubelet", answer(func(r *http.Request) error { return cp.changeKubelet(Action(r.FormValue("do")), r.FormValue("name")) }))
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", ControlAddress)
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", cp.Cluster.ControlAddress())
 	if err != nil {
 		return fmt.Errorf("control Kubernetes: %w", err)
 	}
@@ -110,6 +107,7 @@ func (cp *controlPlane) changeKubelet(a Action, name string) error {
 
 // Client controls a cluster.
 type Client struct {
+	Cluster Cluster
 	// Dial opens a connection inside the network of the lab.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
@@ -143,12 +141,12 @@ func (c Client) ChangeKubelet(ctx context.Context, a Action, node string) error 
 }
 
 func (c Client) sendRequest(ctx context.Context, method, path string, form url.Values) error {
-	r, err := http.NewRequestWithContext(ctx, method, "http://"+ControlAddress+path, strings.NewReader(form.Encode()))
+	r, err := http.NewRequestWithContext(ctx, method, "http://"+c.Cluster.ControlAddress()+path, strings.NewReader(form.Encode()))
 	if err != nil {
 		return err
 	}
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	client := http.Client{Transport: &http.Transport{DialContext: c.Dial, DisableKeepAlives: true}, Timeout: 5 * time.Second}
+	client := http.Client{Transport: &http.Transport{DialContext: c.Dial, DisableKeepAlives: true}, Timeout: 20 * time.Second}
 	answer, err := client.Do(r)
 	if err != nil {
 		return err

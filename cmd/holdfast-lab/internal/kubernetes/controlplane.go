@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -17,6 +18,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"holdfast/cmd/holdfast-lab/internal/spec"
 	"holdfast/engine/clock"
 )
 
@@ -31,6 +33,7 @@ type Member struct{ Host, URL string }
 
 // Config describes a cluster.
 type Config struct {
+	Cluster  Cluster
 	Folder   Folder // with what MakeAccess has made
 	Programs Programs
 	Etcd     Etcd
@@ -98,16 +101,20 @@ func (cp *controlPlane) apiFlags() []string {
 			urls = append(urls, m.URL)
 		}
 	}
-	address, _, _ := strings.Cut(strings.TrimPrefix(URL, "https://"), ":")
-	return []string{
+	port, _ := cp.Cluster.ports()
+	flags := []string{
 		"--etcd-servers=" + strings.Join(urls, ","), "--etcd-cafile=" + cp.Etcd.CA, "--etcd-certfile=" + cp.Etcd.Cert, "--etcd-keyfile=" + cp.Etcd.Key,
-		"--bind-address=" + address, "--advertise-address=" + address, "--secure-port=" + Port,
+		"--etcd-prefix=/" + string(cp.Cluster), "--bind-address=" + spec.Gateway, "--advertise-address=" + spec.Gateway, "--secure-port=" + port,
 		"--tls-cert-file=" + cp.Folder.path("server.crt"), "--tls-private-key-file=" + cp.Folder.path("server.key"), "--cert-dir=" + cp.Folder.path("certs"),
 		"--service-account-issuer=https://kubernetes.default.svc", "--service-account-key-file=" + cp.Folder.path("accounts.pub"),
 		"--service-account-signing-key-file=" + cp.Folder.path("accounts.key"), "--service-cluster-ip-range=10.96.0.0/16",
 		"--authorization-mode=Node,RBAC", "--enable-admission-plugins=NodeRestriction", "--token-auth-file=" + cp.Folder.path("tokens.csv"),
 		"--default-not-ready-toleration-seconds=60", "--default-unreachable-toleration-seconds=60", "--endpoint-reconciler-type=none",
 	}
+	if cp.Cluster == Bare { // nothing makes the accounts of namespaces
+		flags = append(flags, "--disable-admission-plugins=ServiceAccount")
+	}
+	return flags
 }
 
 func (cp *controlPlane) managerFlags() []string {
@@ -142,14 +149,17 @@ func (cp *controlPlane) superviseAll(ctx context.Context) {
 			cp.logError(cp.api.startProcess(cp.apiFlags()))
 			continue
 		}
-		if cp.manager.isRunning() && cp.scheduler.isRunning() || !cp.isAPIReady(ctx) {
-			continue
-		}
-		for _, p := range []*program{cp.manager, cp.scheduler} {
-			if !p.isRunning() {
-				cp.logError(p.startProcess(nil))
-			}
-		}
+		cp.superviseControllers(ctx)
+	}
+}
+
+func (cp *controlPlane) superviseControllers(ctx context.Context) {
+	missing := slices.DeleteFunc([]*program{cp.manager, cp.scheduler}, (*program).isRunning)
+	if cp.Cluster == Bare || len(missing) == 0 || !cp.isAPIReady(ctx) {
+		return
+	}
+	for _, p := range missing {
+		cp.logError(p.startProcess(nil))
 	}
 }
 
@@ -180,7 +190,7 @@ func (cp *controlPlane) isAPIReady(ctx context.Context) bool {
 
 // completeCluster makes the rights of holdfast and the namespace of leases, and waits until all nodes are Ready.
 func (cp *controlPlane) completeCluster(ctx context.Context) {
-	for _, step := range []func() error{
+	steps := []func() error{
 		func() error { return cp.runKubectl(ctx, "", "get", "--raw=/readyz") },
 		func() error { return cp.runKubectl(ctx, leaseNamespace+rights, "apply", "-f", "-") },
 		func() error {
@@ -188,7 +198,11 @@ func (cp *controlPlane) completeCluster(ctx context.Context) {
 		},
 		// A pod needs this account of its namespace.
 		func() error { return cp.runKubectl(ctx, "", "get", "serviceaccount", "default") },
-	} {
+	}
+	if cp.Cluster == Bare {
+		steps = steps[:1]
+	}
+	for _, step := range steps {
 		for ctx.Err() == nil {
 			err := step()
 			if err == nil {

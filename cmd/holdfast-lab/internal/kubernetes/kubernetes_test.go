@@ -44,7 +44,7 @@ func TestBuildIsOfTheVersion(t *testing.T) {
 
 func TestAccess(t *testing.T) {
 	f := Folder(t.TempDir())
-	if err := f.MakeAccess([]Node{{Name: "etcd-0"}}); err != nil {
+	if err := f.MakeAccess(Other, []Node{{Name: "etcd-0"}}); err != nil {
 		t.Fatal(err)
 	}
 	raw, err := os.ReadFile(f.path("tokens.csv"))
@@ -59,7 +59,7 @@ func TestAccess(t *testing.T) {
 	for _, r := range rows {
 		groups[r[1]] = r[3]
 		config, err := clientcmd.BuildConfigFromFlags("", f.Kubeconfig(r[1]))
-		if err != nil || config.BearerToken != r[0] || config.Host != URL {
+		if err != nil || config.BearerToken != r[0] || config.Host != Other.URL() {
 			t.Errorf("%s: %+v, %v", r[1], config, err)
 		}
 	}

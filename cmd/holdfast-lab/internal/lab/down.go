@@ -60,7 +60,7 @@ func (l *Lab) removeEverything(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	err = errors.Join(l.stopService(ctx, kubernetesService), l.stopService(ctx, bmcService), removeHosts(ctx, hosts), l.StopServing(ctx))
+	err = errors.Join(l.stopKubernetes(ctx), l.stopService(ctx, bmcService), removeHosts(ctx, hosts), l.StopServing(ctx))
 	if err != nil {
 		return err
 	}

@@ -43,7 +43,7 @@ func imageNames() []string {
 }
 
 // hostsNames are the names that a lab with hosts has in addition to lab.json.
-var hostsNames = []string{"hosts", "site", "pki", "bin", "demo", serveName, "serve.log", bmcFolder, bmcName, bmcService.log, kubernetesName, kubernetesService.claim, kubernetesService.log}
+var hostsNames = append([]string{"hosts", "site", "pki", "bin", "demo", serveName, "serve.log", bmcFolder, bmcName, bmcService.log}, kubernetesNames()...)
 
 func ownNames() []string {
 	return slices.Concat(hostsNames, imageNames(), []string{besideName, stateName + ".new", stateName, useName, lockName, markerName})

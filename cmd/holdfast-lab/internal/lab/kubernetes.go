@@ -15,35 +15,73 @@ import (
 // kubernetesTimeout limits the wait for a new cluster. It is long enough for a busy machine.
 const kubernetesTimeout = 3 * time.Minute
 
-// kubernetesName is the folder of the cluster.
+// kubernetesName is the folder of the main cluster.
 const kubernetesName = "kubernetes"
 
-var kubernetesService = service{name: "Kubernetes", claim: "kubernetes.lock", log: "kubernetes.log", address: kubernetes.ControlAddress, command: []string{"kubernetes"}}
+// kubernetesService returns the service that runs a cluster.
+func kubernetesService(c kubernetes.Cluster) service {
+	name := kubernetesName
+	if c != kubernetes.Main {
+		name += "-" + string(c)
+	}
+	return service{name: "Kubernetes cluster " + string(c), claim: name + ".lock", log: name + ".log", address: c.ControlAddress(), command: []string{"kubernetes", string(c)}}
+}
 
-// KubernetesFolder returns the folder with the files of the lab's Kubernetes cluster.
-func (l *Lab) KubernetesFolder() kubernetes.Folder { return kubernetes.Folder(l.path(kubernetesName)) }
+// kubernetesNames returns the names of the files and folders of clusters.
+func kubernetesNames() []string {
+	var names []string
+	for _, c := range kubernetes.Clusters() {
+		s := kubernetesService(c)
+		names = append(names, strings.TrimSuffix(s.claim, ".lock"), s.claim, s.log)
+	}
+	return names
+}
 
-// Kubernetes returns the control of the lab's Kubernetes cluster.
-func (l *Lab) Kubernetes() kubernetes.Client { return kubernetes.Client{Dial: l.DialContext} }
+// KubernetesFolder returns the folder with the files of a Kubernetes cluster of the lab.
+func (l *Lab) KubernetesFolder(c kubernetes.Cluster) kubernetes.Folder {
+	return kubernetes.Folder(l.path(strings.TrimSuffix(kubernetesService(c).claim, ".lock")))
+}
+
+// Kubernetes returns the control of a Kubernetes cluster of the lab.
+func (l *Lab) Kubernetes(c kubernetes.Cluster) kubernetes.Client {
+	return kubernetes.Client{Cluster: c, Dial: l.DialContext}
+}
+
+// StartCluster starts another cluster than the main one, which it has no data of, and waits until it is complete.
+func (l *Lab) StartCluster(ctx context.Context, c kubernetes.Cluster) error {
+	if err := l.makeKubernetes(c); err != nil {
+		return err
+	}
+	return l.startKubernetes(ctx, c)
+}
+
+// stopKubernetes stops all clusters: their data are in etcd.
+func (l *Lab) stopKubernetes(ctx context.Context) error {
+	var errs []error
+	for _, c := range kubernetes.Clusters() {
+		errs = append(errs, l.stopService(ctx, kubernetesService(c)))
+	}
+	return errors.Join(errs...)
+}
 
 // startKubernetes starts the cluster if the lab has one, with the etcd of its hosts, and waits until all nodes are Ready.
-func (l *Lab) startKubernetes(ctx context.Context) error {
-	if !l.state.Spec.Kubernetes {
+func (l *Lab) startKubernetes(ctx context.Context, c kubernetes.Cluster) error {
+	if c == kubernetes.Main && !l.state.Spec.Kubernetes {
 		return nil
 	}
 	return l.logDuration("Kubernetes ready", func() error {
-		if err := l.startService(ctx, kubernetesService); err != nil {
+		if err := l.startService(ctx, kubernetesService(c)); err != nil {
 			return err
 		}
 		ctx, cancel := context.WithTimeout(ctx, kubernetesTimeout)
 		defer cancel()
-		return l.Kubernetes().WaitReady(ctx)
+		return l.Kubernetes(c).WaitReady(ctx)
 	})
 }
 
-// RunKubernetesHere runs the cluster in the calling process until ctx ends. The process must be inside the lab's network.
-func (l *Lab) RunKubernetesHere(ctx context.Context) (err error) {
-	claim, err := l.claimService(kubernetesService, "-")
+// RunKubernetesHere runs a cluster in the calling process until ctx ends. The process must be inside the lab's network.
+func (l *Lab) RunKubernetesHere(ctx context.Context, of kubernetes.Cluster) (err error) {
+	claim, err := l.claimService(kubernetesService(of), "-")
 	if err != nil {
 		return err
 	}
@@ -56,10 +94,14 @@ func (l *Lab) RunKubernetesHere(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	c := kubernetes.Config{Folder: l.KubernetesFolder(), Programs: programs, Etcd: etcd, Log: func(format string, args ...any) {
+	c := kubernetes.Config{Cluster: of, Folder: l.KubernetesFolder(of), Programs: programs, Etcd: etcd, Log: func(format string, args ...any) {
 		fmt.Fprintf(os.Stderr, time.Now().Format(time.TimeOnly)+" "+format+"\n", args...)
 	}}
-	for _, h := range l.Hosts() {
+	hosts := l.Hosts()
+	if of == kubernetes.Bare {
+		hosts = nil
+	}
+	for _, h := range hosts {
 		c.Nodes = append(c.Nodes, kubernetes.Node{Name: h.Name, Address: h.Address(), Follow: h.followBoot})
 	}
 	return kubernetes.Run(ctx, c)
@@ -83,8 +125,8 @@ func (l *Lab) kubernetesEtcd() (kubernetes.Etcd, error) {
 }
 
 // makeKubernetes makes the keys and kubeconfigs of the cluster. Its programs, which take long to build, must be there.
-func (l *Lab) makeKubernetes() error {
-	if !l.state.Spec.Kubernetes {
+func (l *Lab) makeKubernetes(c kubernetes.Cluster) error {
+	if c == kubernetes.Main && !l.state.Spec.Kubernetes {
 		return nil
 	}
 	if _, err := kubernetes.FindPrograms(); err != nil {
@@ -94,7 +136,7 @@ func (l *Lab) makeKubernetes() error {
 	for _, h := range l.state.Spec.Hosts {
 		nodes = append(nodes, kubernetes.Node{Name: h.Name})
 	}
-	return l.KubernetesFolder().MakeAccess(nodes)
+	return l.KubernetesFolder(c).MakeAccess(c, nodes)
 }
 
 // readKubernetesSite returns the kubeconfig that the kubernetes block of the inventory names.
@@ -102,7 +144,7 @@ func (l *Lab) readKubernetesSite() ([]siteFile, error) {
 	if !l.state.Spec.Kubernetes {
 		return nil, nil
 	}
-	text, err := os.ReadFile(l.KubernetesFolder().Kubeconfig(kubernetes.Holdfast))
+	text, err := os.ReadFile(l.KubernetesFolder(kubernetes.Main).Kubeconfig(kubernetes.Holdfast))
 	return []siteFile{{site.Kubeconfig, text, 0o600}}, err
 }
 

@@ -100,7 +100,7 @@ func (l *Lab) Reset(ctx context.Context, names ...string) error {
 	if err != nil {
 		return err
 	}
-	if err := l.stopService(ctx, kubernetesService); err != nil { // its data are in etcd
+	if err := l.stopKubernetes(ctx); err != nil {
 		return err
 	}
 	err = l.logDuration("remove hosts", func() error { return removeHosts(ctx, hosts) })

@@ -15,6 +15,7 @@ import (
 
 	"holdfast/cmd/holdfast-lab/internal/host"
 	"holdfast/cmd/holdfast-lab/internal/image"
+	"holdfast/cmd/holdfast-lab/internal/kubernetes"
 	"holdfast/cmd/holdfast-lab/internal/pki"
 	"holdfast/cmd/holdfast-lab/internal/site"
 	"holdfast/cmd/holdfast-lab/internal/spec"
@@ -127,7 +128,7 @@ func (l *Lab) initState(s spec.Spec, o Options) error {
 			return err
 		}
 	}
-	if err := l.makeKubernetes(); err != nil {
+	if err := l.makeKubernetes(kubernetes.Main); err != nil {
 		return err
 	}
 	return l.saveState()
@@ -215,7 +216,7 @@ func (l *Lab) makeAndBoot(ctx context.Context, hosts []*Host) error {
 	if err := l.logDuration("etcd healthy", func() error { return l.waitEtcd(ctx, hosts) }); err != nil {
 		return err
 	}
-	return l.startKubernetes(ctx)
+	return l.startKubernetes(ctx, kubernetes.Main)
 }
 
 func (l *Lab) bootHost(ctx context.Context, h *Host) error {

@@ -32,7 +32,7 @@ func scriptCommands() map[string]func(*testscript.TestScript, bool, []string) {
 		"fault": cmdFault, "hit": cmdHit, "resume": cmdResume, "crash": cmdCrash, "pursue": cmdPursue, "smalldisk": cmdSmallDisk, "siege": cmdSiege, "repeat": cmdRepeat, "toll": cmdToll,
 		"authority": cmdAuthority, "redate": cmdRedate, "leader": cmdLeader, "healthy": cmdHealthy, "watch": cmdWatch, "avoid": cmdAvoid, "unwatch": cmdUnwatch,
 		"numbers": cmdNumbers, "killeach": cmdKillEach,
-		"kubectl": cmdKubectl, "api": cmdAPI, "kubelet": cmdKubelet, "budgets": cmdBudgets,
+		"kubectl": cmdKubectl, "cluster": cmdCluster, "judges": cmdJudges, "api": cmdAPI, "kubelet": cmdKubelet, "budgets": cmdBudgets,
 	}
 }
 

@@ -57,7 +57,7 @@ func TestCoreHasEveryKind(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	long := []string{"pursue power", "pursue bastion", "crash power", "crash bastion", "siege", "repeat", "toll", "continue-over", "authority", "redate", "killeach", "numbers", "transfers", "commit", "mains", "clients", "kubectl", "api", "kubelet", "budgets"}
+	long := []string{"pursue power", "pursue bastion", "crash power", "crash bastion", "siege", "repeat", "toll", "continue-over", "authority", "redate", "killeach", "numbers", "transfers", "commit", "mains", "clients", "kubectl", "api", "kubelet", "budgets", "cluster", "judges"}
 	kinds, core := map[string]string{}, map[string]bool{}
 	for _, s := range all {
 		for _, deed := range commandsOf(t, s) {

@@ -1,6 +1,9 @@
 package scenario
 
 import (
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -9,15 +12,42 @@ import (
 	"holdfast/cmd/holdfast-lab/internal/kubernetes"
 )
 
-// cmdKubectl runs kubectl as administrator of the lab's cluster.
+// takeCluster returns the cluster that the first argument names as @CLUSTER, and the other arguments.
+func takeCluster(ts *testscript.TestScript, args []string) (kubernetes.Cluster, []string) {
+	if len(args) == 0 || !strings.HasPrefix(args[0], "@") {
+		return kubernetes.Main, args
+	}
+	c := kubernetes.Cluster(args[0][1:])
+	if !slices.Contains(kubernetes.Clusters(), c) {
+		ts.Fatalf("there is no cluster %s", c)
+	}
+	return c, args[1:]
+}
+
+// cmdCluster starts another cluster, and writes its kubeconfig into the site.
+func cmdCluster(ts *testscript.TestScript, neg bool, args []string) {
+	requireArgs(ts, neg, args, "cluster @CLUSTER")
+	c, _ := takeCluster(ts, args)
+	if c == kubernetes.Main {
+		ts.Fatalf("usage: cluster @CLUSTER")
+	}
+	s := stageOf(ts)
+	ts.Check(s.Lab.StartCluster(s.ctx, c))
+	text, err := os.ReadFile(s.Lab.KubernetesFolder(c).Kubeconfig(kubernetes.Holdfast))
+	ts.Check(err)
+	ts.Check(os.WriteFile(filepath.Join(ts.MkAbs("site"), string(c)+".kubeconfig"), text, 0o600))
+}
+
+// cmdKubectl runs kubectl as administrator of a cluster.
 func cmdKubectl(ts *testscript.TestScript, neg bool, args []string) {
+	c, args := takeCluster(ts, args)
 	if len(args) == 0 {
-		ts.Fatalf("usage: [!] kubectl ARGUMENT…")
+		ts.Fatalf("usage: [!] kubectl [@CLUSTER] ARGUMENT…")
 	}
 	s := stageOf(ts)
 	programs, err := kubernetes.FindPrograms()
 	ts.Check(err)
-	argv := []string{"--dir", s.Lab.Dir(), "exec", "--", programs.Kubectl(), "--kubeconfig=" + s.Lab.KubernetesFolder().Kubeconfig(kubernetes.Admin)}
+	argv := []string{"--dir", s.Lab.Dir(), "exec", "--", programs.Kubectl(), "--kubeconfig=" + s.Lab.KubernetesFolder(c).Kubeconfig(kubernetes.Admin)}
 	err = ts.Exec(s.Self, append(argv, args...)...)
 	if (exitCode(ts, err) == 0) == neg {
 		ts.Fatalf("kubectl: %v", err)
@@ -25,15 +55,17 @@ func cmdKubectl(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 func cmdAPI(ts *testscript.TestScript, neg bool, args []string) {
+	c, args := takeCluster(ts, args)
 	if neg || len(args) == 0 || len(args) > 2 || (args[0] != string(kubernetes.On)) != (len(args) == 1) {
-		ts.Fatalf("usage: api stop|start|freeze|thaw, or: api on HOST")
+		ts.Fatalf("usage: api [@CLUSTER] stop|start|freeze|thaw, or: api [@CLUSTER] on HOST")
 	}
 	s := stageOf(ts)
-	ts.Check(s.Lab.Kubernetes().ChangeAPI(s.ctx, kubernetes.Action(args[0]), strings.Join(args[1:], "")))
+	control := s.Lab.Kubernetes(c)
+	ts.Check(control.ChangeAPI(s.ctx, kubernetes.Action(args[0]), strings.Join(args[1:], "")))
 	if args[0] == string(kubernetes.Stop) || args[0] == string(kubernetes.Freeze) {
 		return
 	}
-	ts.Check(s.waitUntilOK(time.Minute, func() error { return s.Lab.Kubernetes().CheckAPI(s.ctx) }))
+	ts.Check(s.waitUntilOK(3*time.Minute, func() error { return control.CheckAPI(s.ctx) }))
 }
 
 func cmdKubelet(ts *testscript.TestScript, neg bool, args []string) {
@@ -42,7 +74,7 @@ func cmdKubelet(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	s := stageOf(ts)
 	for _, name := range args[1:] {
-		ts.Check(s.Lab.Kubernetes().ChangeKubelet(s.ctx, kubernetes.Action(args[0]), name))
+		ts.Check(s.Lab.Kubernetes(kubernetes.Main).ChangeKubelet(s.ctx, kubernetes.Action(args[0]), name))
 	}
 }
 
@@ -52,7 +84,7 @@ func cmdBudgets(ts *testscript.TestScript, neg bool, args []string) {
 	s := stageOf(ts)
 	switch {
 	case args[0] == "watch" && s.budgets == nil:
-		w, err := kubernetes.WatchBudgets(s.ctx, s.Lab.KubernetesFolder(), s.Lab.DialContext)
+		w, err := kubernetes.WatchBudgets(s.ctx, s.Lab.KubernetesFolder(kubernetes.Main), s.Lab.DialContext)
 		ts.Check(err)
 		s.budgets = w
 	case args[0] == "end" && s.budgets != nil:

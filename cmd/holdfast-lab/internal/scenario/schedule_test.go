@@ -90,7 +90,7 @@ func TestScenariosThatMeasureRunAlone(t *testing.T) {
 // TestMeasuringScenariosAreMarked: a scenario beside others takes processors and disks from them.
 func TestMeasuringScenariosAreMarked(t *testing.T) {
 	// A slow machine makes nodes not Ready. Hosts in qemu use a processor each.
-	measures := regexp.MustCompile(`(?m)^(govern$|slow |unwatch .*gap=500ms|lab .* kubernetes$|lab virtual )`)
+	measures := regexp.MustCompile(`(?m)^(govern$|slow |unwatch .*gap=500ms|lab .* kubernetes$|cluster @|lab virtual )`)
 	all, err := listScripts()
 	if err != nil {
 		t.Fatal(err)

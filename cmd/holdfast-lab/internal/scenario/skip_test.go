@@ -67,5 +67,5 @@ func TestKubernetesIsACondition(t *testing.T) {
 	if _, err := isMet("kubernetes"); err != nil {
 		t.Error(err)
 	}
-	checkGuards(t, "kubernetes", `(?m)^lab .* kubernetes$`)
+	checkGuards(t, "kubernetes", `(?m)^(lab .* kubernetes|cluster @.*)$`)
 }
