@@ -1,0 +1,133 @@
+package main
+
+import (
+	"bytes"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"log"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"holdfast/engine/redfish/redfishtest"
+)
+
+// BenchmarkHolds runs "holdfast holds" over hosts that answer from memory in this process. x-bare and x-bare-cpu are the ratios to a login
+// and "true" on the same servers, as in BenchmarkGather. The numerator includes the start of the program and its inventory, and
+// both parts include the servers.
+func BenchmarkHolds(b *testing.B) {
+	const hosts = 1000
+	f := newBenchFleet(b, hosts, false)
+	p := newBenchProgram(b)
+	ssh := f.inv.Hosts[0].SSH
+	text := fmt.Sprintf("site \"bench\" {\n  ssh {\n    user = \"core\"\n    become = \"sudo\"\n    ssh_config = \"none\"\n    known_hosts = %q\n    identity = %q\n  }\n}\npool \"worker\" {\n  os {\n    driver = \"ostree\"\n    remote = \"lab\"\n    ref = \"lab/stable\"\n    commit = \"%s\"\n  }\n}\n", ssh.KnownHosts[0], ssh.Identities[0], strings.Repeat("1", 64))
+	for _, h := range f.inv.Hosts {
+		text += fmt.Sprintf("host %q {\n  address = \"127.0.0.1\"\n  pool = \"worker\"\n  ssh { port = %d }\n}\n", h.Name, h.SSH.Port)
+	}
+	p.writeFile("site.hcl", text)
+	var holds, bare spent
+	for b.Loop() {
+		holds.addTimeOf(func() { holds.cpu += p.run("holds") })
+		f.rounds++
+		b.StopTimer()
+		bare.addTimeOf(func() { f.logInBare(b) })
+		b.StartTimer()
+	}
+	b.ReportMetric(float64(holds.wall)/float64(bare.wall), "x-bare")
+	b.ReportMetric(float64(holds.cpu)/float64(bare.cpu), "x-bare-cpu")
+	p.report()
+	f.checkVisitedOnce(b)
+}
+
+// BenchmarkPowerStatus runs "holdfast power status" over BMCs that answer from memory in this process. cpu-s and MB are
+// processor time and largest size of the program alone.
+func BenchmarkPowerStatus(b *testing.B) {
+	const hosts = 1000
+	service := &redfishtest.Service{User: "admin", Password: "secret-secret", Machines: map[string]redfishtest.Machine{}}
+	server := httptest.NewUnstartedServer(service)
+	server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	server.StartTLS()
+	b.Cleanup(server.Close)
+	p := newBenchProgram(b)
+	p.writeFile("ca.pem", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})))
+	p.writeFile("password", "secret-secret\n")
+	text := "site \"bench\" {\n  ssh {\n    user = \"core\"\n    ssh_config = \"none\"\n  }\n}\npool \"worker\" {}\n"
+	for i := range hosts {
+		id := fmt.Sprint(i + 1)
+		service.Machines[id] = &poweredHost{state: "On"}
+		text += fmt.Sprintf("host \"worker-%04d\" {\n  address = \"10.0.%d.%d\"\n  pool = \"worker\"\n  bmc {\n    address = %q\n    system = %q\n    ca = \"ca.pem\"\n    user = \"admin\"\n    password_file = \"password\"\n  }\n}\n", i, i/250, i%250+1, strings.TrimPrefix(server.URL, "https://"), id)
+	}
+	p.writeFile("site.hcl", text)
+	for b.Loop() {
+		p.run("power", "status")
+	}
+	p.report()
+}
+
+// benchProgram is the program with a site in a folder of its own.
+type benchProgram struct {
+	b    *testing.B
+	dir  string
+	cpu  time.Duration
+	size int64 // largest size, in bytes
+}
+
+func newBenchProgram(b *testing.B) *benchProgram { return &benchProgram{b: b, dir: b.TempDir()} }
+
+func (p *benchProgram) writeFile(name, text string) {
+	p.b.Helper()
+	if err := os.WriteFile(filepath.Join(p.dir, name), []byte(text), 0o600); err != nil {
+		p.b.Fatal(err)
+	}
+}
+
+// run runs a command that must succeed, and returns its processor time.
+func (p *benchProgram) run(args ...string) time.Duration {
+	p.b.Helper()
+	c := exec.Command(os.Args[0])
+	c.Args = append([]string{"holdfast"}, append(args, "-i", p.dir)...) // with this first argument, the test binary is the program
+	c.Env = append(os.Environ(), "SSH_AUTH_SOCK=", "HOME="+p.dir, "XDG_STATE_HOME="+p.dir)
+	var text bytes.Buffer
+	c.Stdout, c.Stderr = &text, &text
+	if err := c.Start(); err != nil {
+		p.b.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- c.Wait() }()
+	for tick := time.NewTicker(5 * time.Millisecond); ; {
+		select {
+		case <-tick.C:
+			p.size = max(p.size, peakSize(c.Process.Pid))
+			continue
+		case err := <-ended:
+			tick.Stop()
+			if err != nil {
+				p.b.Fatalf("%v: %v\n%.2000s", args, err, text.String())
+			}
+		}
+		break
+	}
+	cpu := c.ProcessState.UserTime() + c.ProcessState.SystemTime()
+	p.cpu += cpu
+	return cpu
+}
+
+// peakSize returns the largest size of a process so far, in bytes. The usage of an ended process is no measure for it: it includes the size of
+// this process, from which it was forked.
+func peakSize(pid int) (size int64) {
+	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if _, line, ok := strings.Cut(string(text), "VmHWM:"); ok {
+		_, _ = fmt.Sscan(line, &size)
+	}
+	return size * 1024
+}
+
+func (p *benchProgram) report() {
+	p.b.ReportMetric(p.cpu.Seconds()/float64(p.b.N), "cpu-s")
+	p.b.ReportMetric(float64(p.size)/1e6, "MB")
+}
