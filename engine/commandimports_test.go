@@ -145,6 +145,7 @@ var commands = map[string]map[string]string{
 		"holdfast/engine/event":                         "a scenario waits for events of a journal",
 		"holdfast/engine/hostscript":                    "a scenario quotes values for a shell",
 		"holdfast/engine/journal":                       "a scenario measures the transfers of a run",
+		"holdfast/engine/report/reporttest":             "the reports of its runs are checked",
 	},
 	"cmd/holdfast-lab/internal/site": {
 		"holdfast/cmd/holdfast-lab/internal/image": "an inventory names an image",

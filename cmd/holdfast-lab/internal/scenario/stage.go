@@ -69,6 +69,12 @@ func (l *lane) newStage(ctx context.Context, t *trial) func(*testscript.Env) err
 			if s.budgets != nil {
 				s.budgets.Stop() // the scenario has failed already
 			}
+			if t.skipped == "" && !t.failed && s.ctx.Err() == nil {
+				if err := s.checkReports(); err != nil {
+					t.failed = true
+					t.Log(err)
+				}
+			}
 			s.cancel()
 			close(s.ended)
 		})
