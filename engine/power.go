@@ -46,6 +46,7 @@ type SwitchPower struct {
 type PowerKeeping struct {
 	RestorePolicy string `json:"restore_policy,omitempty"` // power after a power cut, in the words of Redfish
 	Light         *bool  `json:"light,omitempty"`          // locator light
+	Indicator     string `json:"indicator,omitempty"`      // light of a controller without a locator light: IndicatorLED of Redfish, in its words
 }
 
 // PowerState is the power of a host at one moment, as its controller reports it.

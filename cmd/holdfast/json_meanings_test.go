@@ -36,7 +36,7 @@ var meanings = map[string]string{
 	"Change.login":    "whether it may prevent the account of the run from logging in or becoming root: such a change is proved by a new login, on one host of each pool first",
 	"Action.type":     "type of the action", "Action.unit": "systemd unit, of `reload` and `restart`",
 	"State.power": "`On`, `Off`, or another word of the controller", "State.resets": "resets that the controller offers, as Redfish names them",
-	"State.restore_policy": "power after a power cut, as Redfish names it", "State.light": "whether the locator light is on; missing: not known",
+	"State.restore_policy": "power after a power cut, as Redfish names it", "State.indicator": "light of a controller without a locator light, as Redfish names its state", "State.light": "whether the locator light is on; missing: not known",
 	"PowerCommands.on": "switches the power on", "PowerCommands.off": "switches the power off",
 	"PowerTarget on": "the host has power", "PowerTarget off": "the host has none",
 	"Step":      "One step of a run.",

@@ -113,7 +113,7 @@ func (p hostPower) Read(ctx context.Context, host engine.Host) (engine.PowerStat
 		return engine.PowerState{}, err
 	}
 	s, err := c.State(ctx)
-	return engine.PowerState{Power: s.Power, PowerKeeping: engine.PowerKeeping{RestorePolicy: s.RestorePolicy, Light: s.Light}}, err
+	return engine.PowerState{Power: s.Power, PowerKeeping: engine.PowerKeeping{RestorePolicy: s.RestorePolicy, Light: s.Light, Indicator: s.Indicator}}, err
 }
 
 // Keep implements rollout.Power.
@@ -124,6 +124,9 @@ func (p hostPower) Keep(ctx context.Context, host engine.Host, k engine.PowerKee
 	}
 	if err == nil && k.Light != nil {
 		err = c.SetLight(ctx, *k.Light)
+	}
+	if err == nil && k.Indicator != "" {
+		err = c.SetIndicator(ctx, k.Indicator)
 	}
 	return err
 }

@@ -95,3 +95,6 @@ func (PowerCommands) SetRestorePolicy(context.Context, string) error { return er
 
 // SetLight returns an error.
 func (PowerCommands) SetLight(context.Context, bool) error { return errCommandsOnly }
+
+// SetIndicator returns an error.
+func (PowerCommands) SetIndicator(context.Context, string) error { return errCommandsOnly }

@@ -174,7 +174,7 @@ func (m *HoldMemory) read() (map[string]engine.LastHold, error) {
 // shortenHold keeps the parts of a hold that people read, printable and cut.
 func shortenHold(h engine.Hold) engine.Hold {
 	if p := h.PowerBefore; p != nil {
-		h.PowerBefore = &engine.PowerKeeping{RestorePolicy: shortenText(p.RestorePolicy), Light: p.Light}
+		h.PowerBefore = &engine.PowerKeeping{RestorePolicy: shortenText(p.RestorePolicy), Light: p.Light, Indicator: shortenText(p.Indicator)}
 	}
 	if d := h.Drain; d != nil {
 		cut := *d

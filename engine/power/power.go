@@ -20,6 +20,8 @@ type Controller interface {
 	SetRestorePolicy(context.Context, string) error
 	// SetLight switches the locator light.
 	SetLight(ctx context.Context, on bool) error
+	// SetIndicator sets the light of a controller without a locator light to a word of Redfish.
+	SetIndicator(ctx context.Context, word string) error
 }
 
 // State is the power of a host at one moment, as its controller reports it.
@@ -28,6 +30,7 @@ type State struct {
 	Resets        []string `json:"resets,omitempty"`         // resets that the controller offers
 	RestorePolicy string   `json:"restore_policy,omitempty"` // power after a power cut; missing: not known
 	Light         *bool    `json:"light,omitempty"`          // locator light; missing: not known
+	Indicator     string   `json:"indicator,omitempty"`      // light of a controller without a locator light: IndicatorLED of Redfish, in its words
 }
 
 // The words of Redfish for State.Power that matter.

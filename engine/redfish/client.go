@@ -116,6 +116,9 @@ func (c *Client) openSystem(ctx context.Context) (s system, err error) {
 	if !slices.Contains(restorePolicies, s.RestorePolicy) {
 		s.RestorePolicy = ""
 	}
+	if !slices.Contains(indicatorWords, s.Indicator) {
+		s.Indicator = ""
+	}
 	return s, nil
 }
 
@@ -175,6 +178,9 @@ func (c *Client) describedResets(ctx context.Context, action string) ([]string, 
 func (c *Client) State(ctx context.Context) (now power.State, err error) {
 	err = c.withSystem(ctx, func(ctx context.Context, s system) (err error) {
 		now = power.State{Power: s.PowerState, RestorePolicy: s.RestorePolicy, Light: s.Light}
+		if s.Light == nil {
+			now.Indicator = s.Indicator
+		}
 		now.Resets, err = c.resetTypes(ctx, s)
 		return err
 	})
@@ -219,6 +225,23 @@ func (c *Client) SetLight(ctx context.Context, on bool) error {
 			return nil
 		}
 		return c.change(ctx, s, map[string]any{"LocationIndicatorActive": on})
+	})
+}
+
+// SetIndicator sets IndicatorLED. Where a BMC refuses Blinking, as some do, its light is Lit.
+func (c *Client) SetIndicator(ctx context.Context, word string) error {
+	return c.withSystem(ctx, func(ctx context.Context, s system) error {
+		switch {
+		case s.Light != nil || s.Indicator == "":
+			return &Error{Kind: Refused, Cause: "it does not offer IndicatorLED", Next: "find the host by its label"}
+		case s.Indicator == word:
+			return nil
+		}
+		err := c.change(ctx, s, map[string]any{"IndicatorLED": word})
+		if word == indicatorBlinking && statusOf(err) == http.StatusBadRequest && s.Indicator != indicatorLit {
+			err = c.change(ctx, s, map[string]any{"IndicatorLED": indicatorLit})
+		}
+		return err
 	})
 }
 

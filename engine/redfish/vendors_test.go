@@ -2,6 +2,7 @@ package redfish
 
 import (
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -19,7 +20,9 @@ type recording struct {
 	answers map[string]string
 	etag    string // of the system
 	slashes bool   // a path without a slash at its end is redirected
+	refuses string // word that it does not accept as IndicatorLED
 	posts   []string
+	patches []string
 }
 
 func (r *recording) ServeHTTP(w http.ResponseWriter, q *http.Request) {
@@ -34,6 +37,16 @@ func (r *recording) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	if q.Method == http.MethodPost {
 		r.posts = append(r.posts, q.URL.Path)
 		w.WriteHeader(http.StatusNoContent)
+		return
+	}
+	if q.Method == http.MethodPatch {
+		body, _ := io.ReadAll(q.Body)
+		r.patches = append(r.patches, strings.TrimSpace(string(body)))
+		if r.refuses != "" && strings.Contains(string(body), r.refuses) {
+			w.WriteHeader(http.StatusBadRequest)
+		} else {
+			w.WriteHeader(http.StatusNoContent)
+		}
 		return
 	}
 	text, ok := r.answers[q.URL.Path]
@@ -93,11 +106,12 @@ func TestVendors(t *testing.T) {
 		system, policy string
 		resets         []string
 		target         string
+		indicator      string
 	}{
-		"Dell iDRAC 9":   {"System.Embedded.1", "", []string{"On", "GracefulShutdown", "ForceOff", "GracefulRestart", "ForceRestart", "PowerCycle", "PushPowerButton", "Nmi"}, "/redfish/v1/Systems/System.Embedded.1/Actions/ComputerSystem.Reset"},
-		"HPE iLO 5":      {"1", "", []string{"On", "ForceOff", "ForceRestart", "PushPowerButton", "Nmi"}, "/redfish/v1/Systems/1/Actions/ComputerSystem.Reset/"},
-		"Supermicro X11": {"1", "", []string{"On", "ForceOn", "GracefulShutdown", "ForceOff", "GracefulRestart", "ForceRestart", "PowerCycle", "Nmi"}, "/redfish/v1/Systems/1/Actions/ComputerSystem.Reset"},
-		"Cisco CIMC":     {"ABC12345XYZ", "AlwaysOff", []string{"On", "GracefulShutdown", "ForceOff", "GracefulRestart", "ForceRestart", "PowerCycle", "Nmi"}, "/redfish/v1/Systems/ABC12345XYZ/Actions/ComputerSystem.Reset"},
+		"Dell iDRAC 9":   {"System.Embedded.1", "", []string{"On", "GracefulShutdown", "ForceOff", "GracefulRestart", "ForceRestart", "PowerCycle", "PushPowerButton", "Nmi"}, "/redfish/v1/Systems/System.Embedded.1/Actions/ComputerSystem.Reset", "Lit"},
+		"HPE iLO 5":      {"1", "", []string{"On", "ForceOff", "ForceRestart", "PushPowerButton", "Nmi"}, "/redfish/v1/Systems/1/Actions/ComputerSystem.Reset/", "Off"},
+		"Supermicro X11": {"1", "", []string{"On", "ForceOn", "GracefulShutdown", "ForceOff", "GracefulRestart", "ForceRestart", "PowerCycle", "Nmi"}, "/redfish/v1/Systems/1/Actions/ComputerSystem.Reset", "Off"},
+		"Cisco CIMC":     {"ABC12345XYZ", "AlwaysOff", []string{"On", "GracefulShutdown", "ForceOff", "GracefulRestart", "ForceRestart", "PowerCycle", "Nmi"}, "/redfish/v1/Systems/ABC12345XYZ/Actions/ComputerSystem.Reset", ""},
 	} {
 		for _, system := range []string{"", want.system} {
 			t.Run(vendor+" "+system, func(t *testing.T) {
@@ -105,7 +119,7 @@ func TestVendors(t *testing.T) {
 				bmc := recordings()[vendor]
 				c := startBMC(t, bmc, func(c *Config) { c.System = system })
 				s, err := c.State(t.Context())
-				if err != nil || s.Power != "On" || s.RestorePolicy != want.policy || s.Light != nil || !slices.Equal(s.Resets, want.resets) {
+				if err != nil || s.Power != "On" || s.RestorePolicy != want.policy || s.Light != nil || s.Indicator != want.indicator || !slices.Equal(s.Resets, want.resets) {
 					t.Fatalf("%v, %+v", err, s)
 				}
 				err = power.Switcher{Clock: clock.Real{}, Tell: func(string) {}}.Switch(t.Context(), c, engine.SwitchPower{To: engine.PowerReset, Graceful: engine.Duration(time.Second)})
@@ -114,5 +128,34 @@ func TestVendors(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestIndicator: the light of a BMC without a locator light blinks, or is lit where the BMC refuses that, and gets its word back.
+func TestIndicator(t *testing.T) {
+	t.Parallel()
+	const blinks, lit, off = `{"IndicatorLED":"Blinking"}`, `{"IndicatorLED":"Lit"}`, `{"IndicatorLED":"Off"}`
+	for name, c := range map[string]struct {
+		vendor, refuses, word string
+		patches               []string
+		fails                 string
+	}{
+		"blinks":                   {"Dell iDRAC 9", "", "Blinking", []string{blinks}, ""},
+		"as it is":                 {"Dell iDRAC 9", "", "Lit", nil, ""},
+		"lit, and refuses":         {"Dell iDRAC 9", "Blinking", "Blinking", []string{blinks}, "it refuses the request (HTTP status 400)"},
+		"off, and refuses":         {"HPE iLO 5", "Blinking", "Blinking", []string{blinks, lit}, ""},
+		"refuses another word":     {"Supermicro X11", "Lit", "Lit", []string{lit}, "it refuses the request (HTTP status 400)"},
+		"back":                     {"Dell iDRAC 9", "", "Off", []string{off}, ""},
+		"without any light at all": {"Cisco CIMC", "", "Blinking", nil, "it does not offer IndicatorLED"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			bmc := recordings()[c.vendor]
+			bmc.refuses = c.refuses
+			err := startBMC(t, bmc).SetIndicator(t.Context(), c.word)
+			if (err != nil) != (c.fails != "") || err != nil && !strings.Contains(err.Error(), c.fails) || !slices.Equal(bmc.patches, c.patches) {
+				t.Errorf("%v, patches %q", err, bmc.patches)
+			}
+		})
 	}
 }

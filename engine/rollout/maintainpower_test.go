@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -20,12 +21,17 @@ type controller struct {
 	host   *simulator.Host
 	policy string
 	light  bool
+	word   string // IndicatorLED, in place of the light
+	dark   error  // of each change of the light
 	power  string
 	sent   []engine.PowerTarget
 }
 
 func (c *controller) Read(context.Context, engine.Host) (engine.PowerState, error) {
 	light := c.light
+	if c.word != "" {
+		return engine.PowerState{Power: c.power, PowerKeeping: engine.PowerKeeping{RestorePolicy: c.policy, Indicator: c.word}}, nil
+	}
 	return engine.PowerState{Power: c.power, PowerKeeping: engine.PowerKeeping{RestorePolicy: c.policy, Light: &light}}, nil
 }
 
@@ -33,8 +39,14 @@ func (c *controller) Keep(_ context.Context, _ engine.Host, k engine.PowerKeepin
 	if k.RestorePolicy != "" {
 		c.policy = k.RestorePolicy
 	}
-	if k.Light != nil {
+	if k.Light != nil && c.dark == nil {
 		c.light = *k.Light
+	}
+	if k.Indicator != "" && c.dark == nil {
+		c.word = k.Indicator
+	}
+	if k.Light != nil || k.Indicator != "" && k.Indicator != c.word {
+		return c.dark
 	}
 	return nil
 }
@@ -115,6 +127,34 @@ func TestHoldPowerOff(t *testing.T) {
 			t.Errorf("%+v, %+v", h, bmc)
 		}
 	})
+}
+
+// TestIndicatorOfAHold: the light of an older controller blinks under the hold, and has its word back after it. A host whose light
+// cannot be switched on is switched off all the same.
+func TestIndicatorOfAHold(t *testing.T) {
+	for name, c := range map[string]struct {
+		dark  error
+		under string
+		told  bool
+	}{"blinks": {nil, "Blinking", false}, "refused": {errors.New("it refuses the request"), "Lit", true}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				site, bmc, ask := poweredSite()
+				bmc.word, bmc.dark = "Lit", c.dark
+				told := false
+				end := ask(t.Context(), holdOff, func(e event.Event) {
+					told = told || strings.Contains(e.Message, "its light is not on: it refuses the request")
+				})
+				h := site.Host("worker-0").Hold()
+				if end.Exit != engine.ExitOK || h == nil || h.PowerBefore.Indicator != "Lit" || bmc.word != c.under || bmc.power != "Off" || told != c.told {
+					t.Fatalf("%s: %s, %+v, %+v, told %v", report.EndText(end), findingsText(end), h, bmc, told)
+				}
+				if end := ask(t.Context(), releaseOn, nil); end.Exit != engine.ExitOK || bmc.word != "Lit" {
+					t.Errorf("%s: %s, %+v", report.EndText(end), findingsText(end), bmc)
+				}
+			})
+		})
+	}
 }
 
 // TestHoldPowerOffIsKilled: the command is killed after each of its events, and so is the release. The same command goes on.

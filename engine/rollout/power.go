@@ -74,7 +74,7 @@ func (r *stepRunner) keepOff(ctx context.Context, hp engine.HostPlan, s engine.S
 	}
 	err = r.changeHold(ctx, hp.Host, func(h *engine.Hold) {
 		if h.PowerBefore == nil {
-			h.PowerBefore = &engine.PowerKeeping{RestorePolicy: r.cutWord(now.RestorePolicy), Light: now.Light}
+			h.PowerBefore = &engine.PowerKeeping{RestorePolicy: r.cutWord(now.RestorePolicy), Light: now.Light, Indicator: r.cutWord(now.Indicator)}
 		}
 	})
 	if err != nil {
@@ -86,11 +86,31 @@ func (r *stepRunner) keepOff(ctx context.Context, hp engine.HostPlan, s engine.S
 	} else {
 		r.noteEvent(event.Event{Type: event.StepProgress, Host: hp.Host, Pool: hp.Pool, Cluster: hp.Cluster, Step: s.Name, Message: "its controller does not tell the power after a power cut, so the host may start when the mains return"})
 	}
-	if now.Light != nil {
-		on := true
-		keep.Light = &on
+	if err := r.Power.Keep(ctx, host, keep); err != nil {
+		return err
 	}
-	return r.Power.Keep(ctx, host, keep)
+	r.lightUp(ctx, hp, s, now)
+	return nil
+}
+
+// blinking is a word of IndicatorLED, with which a BMC shows its host. Some BMCs are Lit all the time.
+const blinking = "Blinking"
+
+// lightUp switches the light of a host on. A host without a light is found by its label, so that a failure is only told.
+func (r *stepRunner) lightUp(ctx context.Context, hp engine.HostPlan, s engine.Step, now engine.PowerState) {
+	var keep engine.PowerKeeping
+	switch on := true; {
+	case now.Light != nil:
+		keep.Light = &on
+	case now.Indicator != "":
+		keep.Indicator = blinking
+	default:
+		return
+	}
+	host, _ := r.Inventory.Host(hp.Host)
+	if err := r.Power.Keep(ctx, host, keep); err != nil {
+		r.noteEvent(event.Event{Type: event.StepProgress, Host: hp.Host, Pool: hp.Pool, Cluster: hp.Cluster, Step: s.Name, Message: "its light is not on: " + r.Secrets.Hide(err.Error())})
+	}
 }
 
 // answerPause is the time between two attempts to reach a host that was switched on.

@@ -3,6 +3,7 @@ package tables
 import (
 	"cmp"
 	"io"
+	"strings"
 
 	"holdfast/engine/power"
 	"holdfast/engine/report/termtext"
@@ -19,7 +20,7 @@ type HostPower struct {
 func WritePower(w io.Writer, list []HostPower) error {
 	rows := [][]string{{"HOST", "POWER", "AFTER A POWER CUT", "LIGHT", "NOTE"}}
 	for _, h := range termtext.Safe(list) {
-		light := "?"
+		light := cmp.Or(strings.ToLower(h.Indicator), "?")
 		if h.Light != nil {
 			light = map[bool]string{true: "on", false: "off"}[*h.Light]
 		}
