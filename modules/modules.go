@@ -15,6 +15,9 @@ import (
 	"holdfast/modules/osimage"
 )
 
+// HoldsOnly returns the module that observes boots and holds, for commands that ask for nothing else.
+func HoldsOnly() []engine.Module { return []engine.Module{hoststate.Module()} }
+
 // All returns every module, in the order in which they change a host.
 func All() []engine.Module {
 	return []engine.Module{hoststate.Module(), osimage.Module(), hostconfig.Module()}

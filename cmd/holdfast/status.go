@@ -15,6 +15,7 @@ import (
 	"holdfast/engine/report/tables"
 	"holdfast/engine/rollout"
 	"holdfast/engine/standing"
+	"holdfast/modules"
 )
 
 func (a *app) statusCommand() *cobra.Command {
@@ -114,6 +115,7 @@ func (a *app) listHolds(ctx context.Context) error {
 		return err
 	}
 	defer s.close()
+	s.run.Modules = modules.HoldsOnly()
 	facts, err := s.gatherSelected(ctx)
 	if err != nil {
 		return err
