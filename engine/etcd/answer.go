@@ -83,10 +83,18 @@ const readPause = 100 * time.Millisecond
 // readLinearizably reads again, until the context ends, if the leader changes during the read. Members refuse all reads then,
 // and the refusal says nothing about their health. Elections are common where disks are slow, and after the restart of a leader.
 func (s *session) readLinearizably(ctx context.Context) error {
+	var changed error
 	for {
-		_, err := s.Get(ctx, "health", clientv3.WithCountOnly())
-		if !errors.Is(err, rpctypes.ErrLeaderChanged) || clock.Sleep(ctx, readPause) != nil {
+		switch _, err := s.Get(ctx, "health", clientv3.WithCountOnly()); {
+		case errors.Is(err, rpctypes.ErrLeaderChanged):
+			changed = err
+		case err != nil && changed != nil && ctx.Err() != nil: // the time has ended during a further read
+			return changed
+		default:
 			return err
+		}
+		if clock.Sleep(ctx, readPause) != nil {
+			return changed
 		}
 	}
 }
