@@ -99,16 +99,25 @@ func (k Keeper) ReadAll(ctx context.Context, hosts []string) []Reading {
 
 // Take takes the hold h of a host, renews or extends it if the host has a hold of h.Run, or adopts the hold that t names.
 func (k Keeper) Take(ctx context.Context, host string, h engine.Hold, t engine.TakeHold) error {
-	return k.write(ctx, host, Script{TakeScript, hostscript.TakeHoldScript(h, t), helpersTimeout}, "take the hold")
+	reply, err := k.Run(ctx, host, Script{TakeScript, hostscript.TakeHoldScript(h, t), helpersTimeout})
+	if t.For == engine.KeepEnd {
+		return k.judgeOwn(reply, err, "write the hold again", notOurs)
+	}
+	return k.judgeReply(reply, err, "take the hold", "")
 }
 
 // Check returns nil if the run of Owner holds the host.
 func (k Keeper) Check(ctx context.Context, host string) error {
 	reply, err := k.Run(ctx, host, Script{CheckScript, hostscript.CheckHoldScript(k.Owner), k.readTimeout()})
+	return k.judgeOwn(reply, err, "check the hold", notOurs)
+}
+
+// judgeOwn is judgeReply for a script that needs the hold of the run. Without any hold on the host, such a script prints none.
+func (k Keeper) judgeOwn(reply engine.Output, err error, task, heldPrefix string) error {
 	if err == nil && reply.Code == hostscript.ScriptHeld && reply.Stdout == "" {
 		return &engine.Failure{Kind: engine.HeldFailure, Cause: "the hold of this run is gone"}
 	}
-	return k.judgeReply(reply, err, "check the hold", notOurs)
+	return k.judgeReply(reply, err, task, heldPrefix)
 }
 
 // notOurs begins the cause of a failure because the run has lost its hold to somebody else.

@@ -32,6 +32,9 @@ var calls = map[string]func(hold.Keeper, context.Context) error{
 	"take": func(k hold.Keeper, ctx context.Context) error {
 		return k.Take(ctx, "a", engine.Hold{Run: "r1"}, engine.TakeHold{})
 	},
+	"write again": func(k hold.Keeper, ctx context.Context) error {
+		return k.Take(ctx, "a", engine.Hold{Run: "r1"}, engine.TakeHold{For: engine.KeepEnd})
+	},
 	"check": func(k hold.Keeper, ctx context.Context) error { return k.Check(ctx, "a") },
 	"fail": func(k hold.Keeper, ctx context.Context) error {
 		return k.Fail(ctx, "a", engine.Failure{Cause: "a reason", Step: "reboot"})
@@ -66,9 +69,11 @@ func TestErrorsOfKeepers(t *testing.T) {
 			t.Errorf("%s on a broken host: %s", name, text)
 		}
 	}
-	err := keepWith(engine.Output{Code: hostscript.ScriptHeld, Stderr: "hold: the host is not held by this run\n"}, nil).Check(t.Context(), "a")
-	if err == nil || err.Error() != "the hold of this run is gone" {
-		t.Errorf("without a hold: %v", err)
+	for _, name := range []string{"check", "write again"} {
+		err := calls[name](keepWith(engine.Output{Code: hostscript.ScriptHeld, Stderr: "hold: the host is not held by this run\n"}, nil), t.Context())
+		if err == nil || err.Error() != "the hold of this run is gone" {
+			t.Errorf("%s without a hold: %v", name, err)
+		}
 	}
 }
 

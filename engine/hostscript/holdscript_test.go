@@ -245,6 +245,17 @@ func TestAHoldEndsStaging(t *testing.T) {
 	}
 }
 
+// TestHoldThatHasEndedIsNotWrittenAgain: a note in a hold that somebody has released meanwhile holds the host for nobody.
+func TestHoldThatHasEndedIsNotWrittenAgain(t *testing.T) {
+	b := newBox(t)
+	h := runHold("m1")
+	h.Kind = engine.MaintenanceHold
+	stdout, stderr, code := b.run(hostscript.TakeHoldScript(h, engine.TakeHold{For: engine.KeepEnd}))
+	if left := b.hold(); code != hostscript.ScriptHeld || stdout != "" || !strings.Contains(stderr, "has ended") || left != nil {
+		t.Errorf("exit status %d, %q, %q, %v", code, stdout, stderr, left)
+	}
+}
+
 // TestHoldThatIsWrittenAgainKeepsItsEnd: a drain is noted in a hold, which keeps everything else, and whose end no rewriting moves.
 func TestHoldThatIsWrittenAgainKeepsItsEnd(t *testing.T) {
 	for name, lasts := range map[string]engine.Duration{"an end": hour, "no end": 0} {

@@ -106,6 +106,10 @@ func (h *Host) takeHold(b *Bastion, script string, now time.Time) rollout.Reply 
 	if h.isHeld() && !mine && !adopted {
 		return h.refuseHeld()
 	}
+	lasts := parseSeconds(vars["lasts"])
+	if lasts < 0 && !mine {
+		return rollout.Reply{Code: hostscript.ScriptHeld}
+	}
 	head := parseHoldFields(vars["head"])
 	if adopted && !mine {
 		b.law().CheckAdopt(&h.law)
@@ -117,7 +121,7 @@ func (h *Host) takeHold(b *Bastion, script string, now time.Time) rollout.Reply 
 		b.law().CheckUnfinished(&h.law, note.Targets)
 		h.memory.rollout = note
 	}
-	return h.writeHold(owner.Run, head, parseSeconds(vars["lasts"]), h.clockTime(now))
+	return h.writeHold(owner.Run, head, lasts, h.clockTime(now))
 }
 
 func (h *Host) failHold(script string, now time.Time) rollout.Reply {
@@ -201,7 +205,7 @@ func (h *Host) writeHold(run string, hold engine.Hold, lasts time.Duration, now 
 	if lasts > 0 {
 		hold.Expires = now.Add(lasts)
 	}
-	if lasts < 0 && h.hold != nil && h.hold.Run == run {
+	if lasts < 0 {
 		hold.Expires = h.hold.Expires
 	}
 	if h.hold == nil {

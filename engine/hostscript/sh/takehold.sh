@@ -1,7 +1,8 @@
 # Takes, renews or adopts a hold, and prints it. It needs: own (lines of the hold that name
 # its owner), adopt (line of the run whose hold may be adopted; '': none), seen (line with
 # the time at which that hold was renewed; '': any), head (first lines of the new hold),
-# lasts (seconds; 0: for ever; below 0: until the end of the hold of own), note and rollout (the roll-out to record, and its file),
+# lasts (seconds; 0: for ever; below 0: until the end of the hold of own, without which the
+# script changes nothing), note and rollout (the roll-out to record, and its file),
 # helpers, units, dropin, stageunit, motd, motdfile and motdtext, why and described (reason of a
 # hold for which the host refuses reboots; '': it does not), bootid.sh and refusereboots.sh.
 acquired=$(format_time "$now")
@@ -30,6 +31,9 @@ if hold_exists; then
 	else
 		refuse_held
 	fi
+elif [ "$lasts" -lt 0 ]; then # somebody has ended the hold since it was read
+	printf '%s\n' 'hold: the hold has ended; nothing was done' >&2
+	exit 75
 fi
 
 # The conditions are written before the hold, and the hold names the helpers
