@@ -25,7 +25,7 @@ func TestInitLooksAtEtcd(t *testing.T) {
 		for _, m := range cluster.Members[:min(2, len(cluster.Members))] {
 			box := filepath.Join(dir, m.Address)
 			writeAll(t, box, map[string]string{
-				"proc/9/comm": "etcd\n", "proc/9/environ": settings,
+				"proc/9/comm": "etcd\n", "proc/9/status": "Uid:\t0\t0\t0\t0\n", "proc/9/environ": settings,
 				"proc/9/cmdline": "/usr/bin/etcd\x00--listen-client-urls\x00https://" + m.Address + ":2379\x00",
 			})
 			s := sshtest.Start(t, sshtest.Config{Address: m.Address, Input: func(r io.Reader) io.Reader { return &movedScript{in: bufio.NewReader(r), box: box} }})

@@ -1,6 +1,7 @@
 package hoststate
 
 import (
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -41,6 +42,7 @@ func TestProcesses(t *testing.T) {
 			b := moduletest.NewBox(t)
 			b.Write("proc/sys/kernel/hostname", "W-1.example")
 			b.Write("proc/42/comm", tc.comm)
+			b.Write("proc/42/status", "Name:\tx\nUid:\t0\t0\t0\t0\n")
 			b.Write("proc/42/cmdline", tc.arguments)
 			b.Write("proc/42/environ", tc.variables)
 			const mark = "b05e21"
@@ -59,5 +61,42 @@ func TestProcesses(t *testing.T) {
 				t.Errorf("got\n%+v, %s; want\n%+v", got, problem, tc.want)
 			}
 		})
+	}
+}
+
+// TestProcessesOfPeople: a process with the name of etcd or of a kubelet counts only if it is of the system. Root would read the
+// files that it names, and a crowd of others must not hide the real one.
+func TestProcessesOfPeople(t *testing.T) {
+	t.Parallel()
+	b := moduletest.NewBox(t)
+	b.Write("proc/sys/kernel/hostname", "w-1")
+	add := func(pid int, uid, comm, arguments string) {
+		folder := fmt.Sprintf("proc/%d/", pid)
+		b.Write(folder+"comm", comm)
+		b.Write(folder+"cmdline", arguments)
+		b.Write(folder+"environ", "")
+		if uid != "" {
+			b.Write(folder+"status", "Name:\t"+comm+"\nUmask:\t0022\nUid:\t"+uid+"\nGid:\t0\t0\t0\t0\n")
+		}
+	}
+	for i := range 20 {
+		add(100+i, "1000\t1000\t1000\t1000", "etcd", "etcd\x00--listen-client-urls=https://127.0.0.1:666\x00--trusted-ca-file=/home/mallory/ca\x00")
+	}
+	add(200, "1000\t0\t0\t0", "etcd", "etcd\x00--config-file=/setuid\x00")
+	add(201, "100000\t100000\t100000\t100000", "kubelet", "kubelet\x00--hostname-override=in-a-container-of-mallory\x00")
+	add(202, "", "etcd", "etcd\x00--config-file=/no-status\x00")
+	add(300, "113\t113\t113\t113", "etcd", "etcd\x00--listen-client-urls=http://127.0.0.1:2379\x00")
+	add(301, "61200\t61200\t61200\t61200", "kubelet", "kubelet\x00")
+	const mark = "b05e21"
+	commands := []engine.Command{ProcessesProbe()}
+	out := b.Run(hostscript.ProbeScript(commands, mark))
+	outputs, err := hostscript.ReadOutputs(commands, mark, out.Stdout, out.Stderr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, problem := ReadProcesses(outputs)
+	want := Processes{Hostname: "w-1", Tools: got.Tools, Etcd: []EtcdProcess{{ClientPort: 2379}}, Kubelets: []string{"w-1"}}
+	if problem != "" || !reflect.DeepEqual(got, want) {
+		t.Errorf("got\n%+v, %s; want\n%+v", got, problem, want)
 	}
 }

@@ -1,6 +1,7 @@
 # Prints, one a line and each after its kind: the name of the host, the tools that update its OS, and
 # each etcd and kubelet that runs, with its arguments. Of the environment of etcd it prints the variables
-# that etcd reads. It starts no program for any other process.
+# that etcd reads. It starts no program for any other process. Processes of people do not count, whatever
+# their names: root reads the files that an etcd names.
 
 # print_lines prints the texts of standard input, which end with NUL, each after a word.
 print_lines() {
@@ -10,6 +11,18 @@ print_lines() {
 		variableETCD_*) printf 'variable %s\n' "$text" ;;
 		esac
 	done
+}
+
+# of_system tells whether a process belongs to root, to another account of the system, or to one that
+# systemd has made for a service. The owner of the folder does not tell: a process can change it.
+of_system() {
+	[ -r "$1/status" ] || return 1
+	while read -r key uid rest; do
+		[ "$key" = Uid: ] || continue
+		[ "$uid" -lt 1000 ] || { [ "$uid" -ge 61184 ] && [ "$uid" -le 65519 ]; }
+		return
+	done 2>/dev/null <"$1/status"
+	return 1
 }
 
 IFS= read -r text </proc/sys/kernel/hostname || :
@@ -22,6 +35,7 @@ for folder in /proc/[0-9]*; do
 	text=''
 	[ ! -r "$folder/comm" ] || IFS= read -r text 2>/dev/null <"$folder/comm" || continue
 	case $text in etcd | kubelet) ;; *) continue ;; esac
+	of_system "$folder" || continue
 	found=$((found + 1))
 	[ "$found" -le 8 ] || break
 	printf 'process %s\n' "$text"
