@@ -144,14 +144,14 @@ func (a *app) runHold(ctx context.Context, names []string, f holdFlags, lasts en
 		request := maintenance.Request{
 			Action: engine.HoldHosts, Reason: f.reason, Ticket: f.ticket, For: lasts, Force: f.force, Drain: f.drain, PowerOff: f.powerOff, Graceful: f.graceful, Wait: f.wait,
 		}
-		var errs [2]error
+		var err error
 		if f.drain {
-			errs[0] = checkDrained(s.inv, s.selectedHosts())
+			err = checkDrained(s.inv, s.selectedHosts())
 		}
 		if f.powerOff {
-			errs[1] = checkControlled(s.selectedHosts())
+			err = errors.Join(err, checkControlled(s.selectedHosts()))
 		}
-		if err := errors.Join(errs[:]...); err != nil {
+		if err != nil {
 			return request, err
 		}
 		if f.extend {
@@ -164,7 +164,6 @@ func (a *app) runHold(ctx context.Context, names []string, f holdFlags, lasts en
 		if _, err := s.inheritIfIdle(); err != nil {
 			return request, err
 		}
-		var err error
 		request.Runs, err = s.activeRuns()
 		return request, err
 	})

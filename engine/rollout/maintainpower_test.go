@@ -143,7 +143,7 @@ func TestIndicatorOfAHold(t *testing.T) {
 				bmc.word, bmc.dark = "Lit", c.dark
 				told := false
 				end := ask(t.Context(), holdOff, func(e event.Event) {
-					told = told || strings.Contains(e.Message, "its light is not on: it refuses the request")
+					told = told || strings.Contains(e.Message, "its light was not changed: it refuses the request")
 				})
 				h := site.Host("worker-0").Hold()
 				if end.Exit != engine.ExitOK || h == nil || h.PowerBefore.Indicator != "Lit" || bmc.word != c.under || bmc.power != "Off" || told != c.told {
@@ -151,6 +151,29 @@ func TestIndicatorOfAHold(t *testing.T) {
 				}
 				if end := ask(t.Context(), releaseOn, nil); end.Exit != engine.ExitOK || bmc.word != "Lit" {
 					t.Errorf("%s: %s, %+v", report.EndText(end), findingsText(end), bmc)
+				}
+			})
+		})
+	}
+}
+
+// TestLightThatCannotBeRestored: a host whose light keeps blinking comes back all the same, and the release tells about the light.
+func TestLightThatCannotBeRestored(t *testing.T) {
+	for name, word := range map[string]string{"light": "", "indicator": "Lit"} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				site, bmc, ask := poweredSite()
+				bmc.word = word
+				if end := ask(t.Context(), holdOff, nil); end.Exit != engine.ExitOK {
+					t.Fatalf("%s: %s", report.EndText(end), findingsText(end))
+				}
+				bmc.dark = errors.New("it refuses the request")
+				told := false
+				end := ask(t.Context(), releaseOn, func(e event.Event) {
+					told = told || strings.Contains(e.Message, "its light was not changed: it refuses the request")
+				})
+				if h := site.Host("worker-0").Hold(); end.Exit != engine.ExitOK || h != nil || bmc.policy != "LastState" || !told {
+					t.Errorf("%s: %s, %+v, %+v, told %v", report.EndText(end), findingsText(end), h, bmc, told)
 				}
 			})
 		})

@@ -13,7 +13,6 @@ import (
 )
 
 func (r *stepRunner) runPowerOperation(ctx context.Context, hp engine.HostPlan, s engine.Step) error {
-	host, _ := r.Inventory.Host(hp.Host)
 	switch do := s.Do; {
 	case do.AwaitAnswer != nil:
 		return r.awaitAnswer(ctx, hp.Host)
@@ -24,7 +23,7 @@ func (r *stepRunner) runPowerOperation(ctx context.Context, hp engine.HostPlan, 
 	case do.StayOff != nil:
 		return r.keepOff(ctx, hp, s)
 	case do.PowerAsBefore != nil:
-		return r.Power.Keep(ctx, host, *do.PowerAsBefore)
+		return r.changePower(ctx, hp, s, *do.PowerAsBefore)
 	}
 	return r.switchPower(ctx, hp, s)
 }
@@ -80,37 +79,40 @@ func (r *stepRunner) keepOff(ctx context.Context, hp engine.HostPlan, s engine.S
 	if err != nil {
 		return err
 	}
-	var keep engine.PowerKeeping
+	keep := engine.PowerKeeping{}
 	if now.RestorePolicy != "" {
 		keep.RestorePolicy = alwaysOff
 	} else {
 		r.noteEvent(event.Event{Type: event.StepProgress, Host: hp.Host, Pool: hp.Pool, Cluster: hp.Cluster, Step: s.Name, Message: "its controller does not tell the power after a power cut, so the host may start when the mains return"})
 	}
-	if err := r.Power.Keep(ctx, host, keep); err != nil {
-		return err
+	if on := true; now.Light != nil {
+		keep.Light = &on
+	} else if now.Indicator != "" {
+		keep.Indicator = blinking
 	}
-	r.lightUp(ctx, hp, s, now)
-	return nil
+	return r.changePower(ctx, hp, s, keep)
 }
 
 // blinking is a word of IndicatorLED, with which a BMC shows its host. Some BMCs are Lit all the time.
 const blinking = "Blinking"
 
-// lightUp switches the light of a host on. A host without a light is found by its label, so that a failure is only told.
-func (r *stepRunner) lightUp(ctx context.Context, hp engine.HostPlan, s engine.Step, now engine.PowerState) {
-	var keep engine.PowerKeeping
-	switch on := true; {
-	case now.Light != nil:
-		keep.Light = &on
-	case now.Indicator != "":
-		keep.Indicator = blinking
-	default:
-		return
-	}
+// changePower changes settings of the controller of a host. A light that cannot be changed is only told: the host is found by its label.
+func (r *stepRunner) changePower(ctx context.Context, hp engine.HostPlan, s engine.Step, keep engine.PowerKeeping) error {
 	host, _ := r.Inventory.Host(hp.Host)
-	if err := r.Power.Keep(ctx, host, keep); err != nil {
-		r.noteEvent(event.Event{Type: event.StepProgress, Host: hp.Host, Pool: hp.Pool, Cluster: hp.Cluster, Step: s.Name, Message: "its light is not on: " + r.Secrets.Hide(err.Error())})
+	light := keep
+	light.RestorePolicy = ""
+	if keep.RestorePolicy != "" {
+		if err := r.Power.Keep(ctx, host, engine.PowerKeeping{RestorePolicy: keep.RestorePolicy}); err != nil {
+			return err
+		}
 	}
+	if light == (engine.PowerKeeping{}) {
+		return nil
+	}
+	if err := r.Power.Keep(ctx, host, light); err != nil {
+		r.noteEvent(event.Event{Type: event.StepProgress, Host: hp.Host, Pool: hp.Pool, Cluster: hp.Cluster, Step: s.Name, Message: "its light was not changed: " + r.Secrets.Hide(err.Error())})
+	}
+	return nil
 }
 
 // answerPause is the time between two attempts to reach a host that was switched on.
