@@ -56,7 +56,7 @@ lists them.`,
 				f.graceful, err = parseShutdown("hold", shutdown)
 			}
 			if err == nil {
-				err = f.check(d)
+				err = f.checkFlags(d)
 			}
 			if err != nil {
 				return err
@@ -77,8 +77,8 @@ lists them.`,
 	return cmd
 }
 
-// check returns an error about flags that do not belong together.
-func (f holdFlags) check(lasts engine.Duration) error {
+// checkFlags returns an error about flags that do not belong together.
+func (f holdFlags) checkFlags(lasts engine.Duration) error {
 	switch {
 	case f.extend && (f.drain || f.powerOff || f.wait):
 		return errors.New("hold: --extend extends a hold that stands; use --drain, --power-off and --wait without it")

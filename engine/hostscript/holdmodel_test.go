@@ -86,7 +86,7 @@ type lacking struct {
 	kindOfRun   bool // a run adopts the expired hold of a person
 	bothClocks  bool // the clock of the host alone tells that a hold has expired
 	expiry      bool // a run adopts a hold before it has expired
-	bastion     bool // a run adopts the hold of a dead run of its journals, whatever bastion the hold names
+	bastion     bool // a run adopts the hold of a dead run in its journals, also if the hold names another bastion
 	secondCheck bool // a script does not check the hold again once it has the lock
 	lock        bool // nobody waits for the lock
 	ownRelease  bool // a run releases any hold
@@ -142,8 +142,8 @@ var modelEpoch = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 func tickTime(tick int8) time.Time { return modelEpoch.Add(time.Duration(tick) * 10 * time.Minute) }
 
-// hold returns the hold as the product has it.
-func (m model) hold(h modelHold) *engine.Hold {
+// makeHold returns the hold as the product has it.
+func (m model) makeHold(h modelHold) *engine.Hold {
 	if h.owner == nobody {
 		return nil
 	}
@@ -160,10 +160,10 @@ func (m model) hold(h modelHold) *engine.Hold {
 	return x
 }
 
-// judge returns the standing of the host from the view of a run, by the product's own decision.
-func (m model) judge(s modelState, slot int) standing.Standing {
+// judgeHold returns the standing of the host from the view of a run, by the product's own decision.
+func (m model) judgeHold(s modelState, slot int) standing.Standing {
 	self := runOf(slot, s.runs[slot].life)
-	f := engine.Facts{Host: "h", Clock: tickTime(s.now + s.jump), GatheredAt: tickTime(s.now), Hold: m.hold(s.file)}
+	f := engine.Facts{Host: "h", Clock: tickTime(s.now + s.jump), GatheredAt: tickTime(s.now), Hold: m.makeHold(s.file)}
 	if s.off {
 		f.Unreachable = "no route to host"
 	}
@@ -191,8 +191,8 @@ func (m model) judge(s modelState, slot int) standing.Standing {
 	return v.JudgeFacts(f)
 }
 
-// take is the script that takes a hold.
-func (m model) take(c script) (modelHold, bool) {
+// takeHold is the script that takes a hold.
+func (m model) takeHold(c script) (modelHold, bool) {
 	old := c.before
 	isAdopted := c.adopt != nobody && old.owner == c.adopt && (old.owner != person || m.kindOnHost) && (c.renewed == old.renewed || m.renewal)
 	if old.owner != nobody && old.owner != c.owner && !isAdopted && !m.exclusive {
@@ -205,15 +205,15 @@ func (m model) take(c script) (modelHold, bool) {
 	return h, true
 }
 
-// release, fail and end are the scripts that release the own hold, write a failure into it, and end a hold that somebody has read.
-func (m model) release(c script) (modelHold, bool) {
+// releaseHold, failHold and endHold are the scripts that release the own hold, write a failure into it, and end a hold that somebody has read.
+func (m model) releaseHold(c script) (modelHold, bool) {
 	if c.before.owner != nobody && c.before.owner != c.owner && !m.ownRelease {
 		return c.before, false
 	}
 	return modelHold{}, true
 }
 
-func (m model) fail(c script) (modelHold, bool) {
+func (m model) failHold(c script) (modelHold, bool) {
 	if c.before.owner == nobody || c.before.owner != c.owner && !m.ownFailure {
 		return c.before, false
 	}
@@ -222,7 +222,7 @@ func (m model) fail(c script) (modelHold, bool) {
 	return h, true
 }
 
-func (m model) end(c script) (modelHold, bool) {
+func (m model) endHold(c script) (modelHold, bool) {
 	if c.before.owner != nobody && c.before != c.seen && !m.digest {
 		return c.before, false
 	}
@@ -239,7 +239,7 @@ type search struct {
 	broken  string // the first violation, with the steps to it
 }
 
-func (m model) search() *search {
+func (m model) searchStates() *search {
 	x := &search{model: m, from: map[modelState]modelState{}, by: map[modelState]step{}, scripts: map[script]bool{}}
 	start := modelState{until: never}
 	x.from[start] = start
@@ -247,17 +247,17 @@ func (m model) search() *search {
 	for len(x.queue) > 0 && x.broken == "" {
 		s := x.queue[0]
 		x.queue = x.queue[1:]
-		x.nature(s)
-		x.person(s)
+		x.stepHost(s)
+		x.stepPerson(s)
 		for slot := range s.runs {
-			x.run(s, slot)
+			x.stepRun(s, slot)
 		}
 	}
 	return x
 }
 
-// reach adds a state that follows from another one, and reports a violation.
-func (x *search) reach(s, next modelState, by step, violation string) {
+// addState adds a state that follows from another one, and reports a violation.
+func (x *search) addState(s, next modelState, by step, violation string) {
 	if x.broken != "" {
 		return
 	}
@@ -279,8 +279,8 @@ func (x *search) stepsTo(s modelState) (list []string) {
 	return list
 }
 
-// apply runs a script about the hold, which waits for the lock. It returns false if the script has to wait.
-func (x *search) apply(s *modelState, c script, run func(script) (modelHold, bool)) (fits, waits bool) {
+// applyScript runs a script about the hold. fits is false if the script refuses, and waits is true if it has to wait for the lock.
+func (x *search) applyScript(s *modelState, c script, run func(script) (modelHold, bool)) (fits, waits bool) {
 	if s.off || s.lock != nobody && !x.lock {
 		return false, true
 	}
@@ -291,31 +291,31 @@ func (x *search) apply(s *modelState, c script, run func(script) (modelHold, boo
 	return c.fits, false
 }
 
-// nature lets time pass, scripts end, and the host go off and come back.
-func (x *search) nature(s modelState) {
+// stepHost lets time pass, scripts end, and the host go off and come back.
+func (x *search) stepHost(s modelState) {
 	if next := s; s.now < x.ticks {
 		next.now++
-		x.reach(s, next, step{nobody, "time passes"}, "")
+		x.addState(s, next, step{nobody, "time passes"}, "")
 	}
 	if next := s; !s.jumped {
 		next.jump, next.jumped = 3, true
-		x.reach(s, next, step{nobody, "the clock of the host jumps ahead"}, "")
+		x.addState(s, next, step{nobody, "the clock of the host jumps ahead"}, "")
 	}
 	if next := s; s.lock != nobody {
 		next.endScript()
-		x.reach(s, next, step{s.lock, "has acted"}, "")
+		x.addState(s, next, step{s.lock, "has acted"}, "")
 	}
 	switch next := s; {
 	case s.off:
 		next.off = false
-		x.reach(s, next, step{nobody, "the host comes back"}, "")
+		x.addState(s, next, step{nobody, "the host comes back"}, "")
 	case s.offs == 0:
 		next.endScript()
 		next.off, next.offs = true, 1
 		if x.persistence {
 			next.file = modelHold{}
 		}
-		x.reach(s, next, step{nobody, "the host goes off"}, "")
+		x.addState(s, next, step{nobody, "the host goes off"}, "")
 	}
 }
 
@@ -328,20 +328,20 @@ func (s *modelState) endScript() {
 	s.lock = nobody
 }
 
-// person lets a person take, extend and release a host, and end holds of runs by force.
-func (x *search) person(s modelState) {
+// stepPerson lets a person take, extend and release a host, and end holds of runs by force.
+func (x *search) stepPerson(s modelState) {
 	take := script{name: "take", owner: person, lasts: x.personLasts}
-	if next := s; x.takes(&next, take) == "" && next != s {
-		x.reach(s, next, step{person, "takes or extends its hold"}, "")
-	} else if violation := x.takes(&next, take); violation != "" {
-		x.reach(s, next, step{person, "takes the hold"}, violation)
+	if next := s; x.judgeTaking(&next, take) == "" && next != s {
+		x.addState(s, next, step{person, "takes or extends its hold"}, "")
+	} else if violation := x.judgeTaking(&next, take); violation != "" {
+		x.addState(s, next, step{person, "takes the hold"}, violation)
 	}
 	if next := s; !s.off && s.file.owner != nobody && !s.reads {
 		next.seen, next.reads = s.file, true
-		x.reach(s, next, step{person, "reads the hold of " + s.file.owner.String() + ", to end it"}, "")
+		x.addState(s, next, step{person, "reads the hold of " + s.file.owner.String() + ", to end it"}, "")
 	}
 	if next := s; s.reads {
-		fits, waits := x.apply(&next, script{name: "end", seen: s.seen}, x.end)
+		fits, waits := x.applyScript(&next, script{name: "end", seen: s.seen}, x.endHold)
 		if waits {
 			return
 		}
@@ -356,14 +356,14 @@ func (x *search) person(s modelState) {
 			}
 			next.rightful, next.until = nobody, never
 		}
-		x.reach(s, next, step{person, "ends the hold that it has read"}, violation)
+		x.addState(s, next, step{person, "ends the hold that it has read"}, violation)
 	}
 }
 
-// takes carries out a script that takes a hold, and returns the violation of the law.
-func (x *search) takes(s *modelState, c script) string {
+// judgeTaking carries out a script that takes a hold, and returns the violation of the law.
+func (x *search) judgeTaking(s *modelState, c script) string {
 	before := *s
-	fits, waits := x.apply(s, c, x.take)
+	fits, waits := x.applyScript(s, c, x.takeHold)
 	if waits || !fits {
 		return ""
 	}
@@ -397,28 +397,28 @@ func (s modelState) isDead(o owner) bool {
 	return false
 }
 
-// run lets a run of a slot do its next step, or be killed.
-func (x *search) run(s modelState, slot int) {
+// stepRun lets a run of a slot do its next step, or be killed.
+func (x *search) stepRun(s modelState, slot int) {
 	r := s.runs[slot]
 	self := runOf(slot, r.life)
 	if r.life == 0 {
 		next := s
 		next.runs[slot] = modelRun{life: 1}
-		x.reach(s, next, step{self, "is killed"}, "")
+		x.addState(s, next, step{self, "is killed"}, "")
 	}
 	to := func(next modelState, p phase, what, violation string) {
 		next.runs[slot].phase = p
 		if p != taking {
 			next.runs[slot].adopt, next.runs[slot].renewed = nobody, 0
 		}
-		x.reach(s, next, step{self, what}, violation)
+		x.addState(s, next, step{self, what}, violation)
 	}
 	switch r.phase {
 	case looking:
-		x.look(s, slot, to)
+		x.lookAtHost(s, slot, to)
 	case taking:
 		next := s
-		violation := x.takes(&next, script{name: "take", owner: self, adopt: r.adopt, renewed: r.renewed, lasts: x.lasts})
+		violation := x.judgeTaking(&next, script{name: "take", owner: self, adopt: r.adopt, renewed: r.renewed, lasts: x.lasts})
 		switch {
 		case next.file.owner == self:
 			to(next, holding, "takes the hold", violation)
@@ -427,7 +427,7 @@ func (x *search) run(s modelState, slot int) {
 			to(next, looking, "is refused", "")
 		}
 	case holding:
-		x.hold(s, slot, to)
+		x.useHold(s, slot, to)
 	case checked:
 		next := s
 		switch isOwn := s.file.owner == self; {
@@ -448,12 +448,12 @@ func (x *search) run(s modelState, slot int) {
 	}
 }
 
-// look lets a run decide by the facts of the host.
-func (x *search) look(s modelState, slot int, to func(modelState, phase, string, string)) {
+// lookAtHost lets a run decide by the facts of the host.
+func (x *search) lookAtHost(s modelState, slot int, to func(modelState, phase, string, string)) {
 	if s.off {
 		return
 	}
-	st := x.judge(s, slot)
+	st := x.judgeHold(s, slot)
 	next := s
 	r := &next.runs[slot]
 	switch {
@@ -465,8 +465,8 @@ func (x *search) look(s modelState, slot int, to func(modelState, phase, string,
 	}
 }
 
-// hold lets a run that has taken the hold begin to act, renew it, fail or release it.
-func (x *search) hold(s modelState, slot int, to func(modelState, phase, string, string)) {
+// useHold lets a run that has taken the hold begin to act, renew it, fail or release it.
+func (x *search) useHold(s modelState, slot int, to func(modelState, phase, string, string)) {
 	self := runOf(slot, s.runs[slot].life)
 	if next := s; !s.off && s.file.owner == self {
 		to(next, checked, "checks its hold", "")
@@ -474,30 +474,29 @@ func (x *search) hold(s modelState, slot int, to func(modelState, phase, string,
 		to(next, looking, "finds that its hold is gone", "")
 	}
 	if next := s; s.file.owner == self { // a later plan of the run takes up its own hold
-		if violation := x.takes(&next, script{name: "take", owner: self, adopt: self, renewed: s.file.renewed, lasts: x.lasts}); next != s {
+		if violation := x.judgeTaking(&next, script{name: "take", owner: self, adopt: self, renewed: s.file.renewed, lasts: x.lasts}); next != s {
 			to(next, holding, "renews its hold", violation)
 		}
 	}
-	if next := s; true {
-		if fits, waits := x.apply(&next, script{name: "release", owner: self}, x.release); !waits {
-			x.ends(s, next, fits, self, "releases the host", func(n modelState, violation string) { to(n, looking, "releases the host", violation) })
-		}
+	released := s
+	if fits, waits := x.applyScript(&released, script{name: "release", owner: self}, x.releaseHold); !waits {
+		x.judgeRelease(s, released, fits, self, "releases the host", func(n modelState, violation string) { to(n, looking, "releases the host", violation) })
 	}
 	if next := s; s.runs[slot].life == 0 {
-		if fits, waits := x.apply(&next, script{name: "fail", owner: self}, x.fail); !waits && fits {
+		if fits, waits := x.applyScript(&next, script{name: "fail", owner: self}, x.failHold); !waits && fits {
 			violation := ""
 			if s.rightful != self {
 				violation = fmt.Sprintf("%s writes its failure into the hold of %s", self, s.rightful)
 			}
 			next.until = never
 			next.runs[slot] = modelRun{life: 1}
-			x.reach(s, next, step{self, "fails, and ends"}, violation)
+			x.addState(s, next, step{self, "fails, and ends"}, violation)
 		}
 	}
 }
 
-// ends judges a release.
-func (x *search) ends(s, next modelState, fits bool, self owner, what string, reach func(modelState, string)) {
+// judgeRelease adds the state after a release, with its violation.
+func (x *search) judgeRelease(s, next modelState, fits bool, self owner, what string, reach func(modelState, string)) {
 	if !fits {
 		reach(next, "")
 		return

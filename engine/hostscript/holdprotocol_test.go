@@ -24,12 +24,12 @@ func holdModels(ticks int8) map[string]model {
 	}
 }
 
-// TestHoldProtocol: whatever the order of the steps, no two owners act on a host at once, and nobody acts on the host of another.
+// TestHoldProtocol: in each order of the steps, no two owners act on a host at once, and nobody acts on the host of another.
 func TestHoldProtocol(t *testing.T) {
 	for name, m := range holdModels(int8(longtest.Choose(2, 4, 5))) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			x := m.search()
+			x := m.searchStates()
 			if x.broken != "" {
 				t.Error(x.broken)
 			}
@@ -67,7 +67,7 @@ func TestHoldProtocolNeedsEachRule(t *testing.T) {
 			t.Parallel()
 			m := holdModels(2)["two bastions"]
 			m.lacking = c.without
-			if found := m.search().broken; !strings.Contains(found, c.broken) || (found == "") != (c.broken == "") {
+			if found := m.searchStates().broken; !strings.Contains(found, c.broken) || (found == "") != (c.broken == "") {
 				t.Errorf("want %q, and found %q", c.broken, found)
 			} else {
 				t.Log(found)
@@ -80,7 +80,7 @@ func TestHoldProtocolNeedsEachRule(t *testing.T) {
 func TestModelFollowsScripts(t *testing.T) {
 	m := holdModels(2)["two bastions"]
 	kinds := map[string][]script{}
-	for c := range m.search().scripts {
+	for c := range m.searchStates().scripts {
 		kind := fmt.Sprint(c.name, c.fits, c.before.owner == nobody, c.before.owner == c.owner, c.before.owner == person, c.adopt == nobody, c.before.failed)
 		kinds[kind] = append(kinds[kind], c)
 	}
@@ -110,7 +110,7 @@ func (m model) compareScript(t *testing.T, c script) {
 	var text string
 	switch c.name {
 	case "take":
-		h := m.hold(modelHold{owner: c.owner, expires: never})
+		h := m.makeHold(modelHold{owner: c.owner, expires: never})
 		take := engine.TakeHold{}
 		if c.lasts != never {
 			take.For = engine.Duration(tickTime(c.lasts).Sub(modelEpoch))
@@ -127,7 +127,7 @@ func (m model) compareScript(t *testing.T, c script) {
 		text = hostscript.EndHoldScript(resource.Digest(seen), false)
 	}
 	_, stderr, code := b.run(text)
-	got, want := b.hold(), m.hold(c.after)
+	got, want := b.hold(), m.makeHold(c.after)
 	same := (got == nil) == (want == nil)
 	if same && got != nil {
 		same = got.Run == want.Run && got.Bastion == want.Bastion && got.Kind == want.Kind && got.Step == want.Step && got.Renewed.Equal(want.Renewed) && got.Expires.Equal(want.Expires)
@@ -152,7 +152,7 @@ func (m model) prepareHold(b *box, h modelHold) {
 	if h.expires != never {
 		lasts = tickTime(h.expires).Sub(tickTime(h.renewed))
 	}
-	b.mustRun(hostscript.HoldScript(*m.hold(modelHold{owner: h.owner, expires: never}), engine.Duration(lasts), "", nil))
+	b.mustRun(hostscript.HoldScript(*m.makeHold(modelHold{owner: h.owner, expires: never}), engine.Duration(lasts), "", nil))
 	if h.failed {
 		owner := engine.HoldOwner{Run: h.owner.String(), Bastion: m.bastionOf(h.owner)}
 		b.mustRun(hostscript.FailHoldScript(owner, "it failed", "reboot", ""))

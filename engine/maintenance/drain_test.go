@@ -43,7 +43,7 @@ var (
 	ofNode = engine.HoldDrain{Name: "pods", Done: true, Cluster: "main", Node: "n-1", Cordoned: true}
 )
 
-func begun(d engine.HoldDrain) engine.HoldDrain {
+func withoutEnd(d engine.HoldDrain) engine.HoldDrain {
 	d.Done = false
 	return d
 }
@@ -85,13 +85,13 @@ func TestDrainPlans(t *testing.T) {
 		"held by me":                   {drain: pods, facts: mine.Facts, steps: "note drain, drain, note drain", undo: "undo drain, forget drain", says: "was held already, and is drained"},
 		"held by me, and off":          {drain: pods, facts: mine.Facts, off: true, steps: all, undo: "undo drain, forget drain", says: "was held already, and is drained and off"},
 		"held by bob":                  {drain: pods, facts: bobs.Facts, steps: "hold, drain, note drain", undo: "undo drain, end hold", says: "held, and drained"}, // the script refuses it
-		"begun":                        {drain: pods, facts: heldAndDrained(begun(ofNode)).Facts, steps: "drain, note drain", undo: "undo drain, forget drain", says: "was held already, and is drained"},
+		"begun":                        {drain: pods, facts: heldAndDrained(withoutEnd(ofNode)).Facts, steps: "drain, note drain", undo: "undo drain, forget drain", says: "was held already, and is drained"},
 		"drained":                      {drain: pods, facts: heldAndDrained(ofNode).Facts, steps: "drain, note drain", undo: "undo drain, forget drain", says: "was held already, and is drained"},
 		"drained, and the API is away": {drain: pods, facts: heldAndDrained(ofNode).Facts, node: away, off: true, steps: "stay off, shut down, power off", says: "was held already, and is drained and off"},
-		"begun, and the API is away":   {drain: pods, facts: heldAndDrained(begun(ofNode)).Facts, node: away, off: true, says: "so it cannot be drained", exit: engine.ExitUnreachable},
+		"begun, and the API is away":   {drain: pods, facts: heldAndDrained(withoutEnd(ofNode)).Facts, node: away, off: true, says: "so it cannot be drained", exit: engine.ExitUnreachable},
 		"drained by a command":         {drain: jobs, facts: heldAndDrained(byJobs).Facts, off: true, steps: "stay off, shut down, power off", says: "was held already, and is drained and off"},
 		"drained when last seen":       {drain: pods, facts: last(heldAndDrained(ofNode)), off: true, steps: "power off", says: "was held already, and is drained and off"},
-		"begun when last seen":         {drain: pods, facts: last(heldAndDrained(begun(ofNode))), off: true, says: "so its hold cannot tell of a drain", exit: engine.ExitUnreachable},
+		"begun when last seen":         {drain: pods, facts: last(heldAndDrained(withoutEnd(ofNode))), off: true, says: "so its hold cannot tell of a drain", exit: engine.ExitUnreachable},
 	} {
 		s := drainingSite(c.drain, c.facts, c.node)
 		s.Workloads = c.workloads
@@ -128,7 +128,7 @@ func TestDrainSteps(t *testing.T) {
 		t.Error("the inventory has changed")
 	}
 	h = maintenance.NewPlan(r, maintenance.Observation{Site: drainingSite(jobs, engine.Facts{}, kubefacts.NodeState{})}, now).Hosts[0]
-	if d := *h.Steps[0].Do.TakeHold.Drain; d != begun(byJobs) {
+	if d := *h.Steps[0].Do.TakeHold.Drain; d != withoutEnd(byJobs) {
 		t.Errorf("%+v", d)
 	}
 }
@@ -138,7 +138,7 @@ func TestNoPowerOffBeforeTheDrain(t *testing.T) {
 	t.Parallel()
 	for force, want := range map[bool]string{false: "", true: "stay off, shut down, power off"} {
 		r := maintenance.Request{Action: engine.HoldHosts, Hosts: []string{"w-1"}, Holder: ann, Bastion: here, PowerOff: true, Force: force}
-		h := maintenance.NewPlan(r, maintenance.Observation{Site: drainingSite(pods, heldAndDrained(begun(ofNode)).Facts, kubefacts.NodeState{})}, now).Hosts[0]
+		h := maintenance.NewPlan(r, maintenance.Observation{Site: drainingSite(pods, heldAndDrained(withoutEnd(ofNode)).Facts, kubefacts.NodeState{})}, now).Hosts[0]
 		if got := stepOf(h); got != want || (h.Failure == nil) == (want == "") {
 			t.Errorf("force %v: %q, %v", force, got, h.Failure)
 		}
@@ -161,7 +161,7 @@ func TestUndrainPlans(t *testing.T) {
 		says   string
 	}{
 		"command":                        {jobs, byJobs, false, false, "undrain, end hold", "released"},
-		"command that has begun":         {jobs, begun(byJobs), false, false, "undrain, end hold", "released"},
+		"command that has begun":         {jobs, withoutEnd(byJobs), false, false, "undrain, end hold", "released"},
 		"command, after power":           {jobs, byJobs, false, true, "power on, wait for its answer, undrain, end hold", "released"},
 		"another command":                {jobs, other, false, false, "", `its hold says that drain "jobs" has drained it, and the inventory does not have the command that undoes this; use the inventory with which it was held`},
 		"another command, forced":        {jobs, other, true, false, "end hold", "released, and its drain is not undone: its hold says"},
@@ -198,7 +198,7 @@ func TestUndrainPlans(t *testing.T) {
 	}
 }
 
-// TestDrainsKeepTheirOrder: whatever is known about a host, it is switched off only after its drain is noted, and no strange hold is drained under.
+// TestDrainsKeepTheirOrder: a host is switched off only after its drain is noted, and is not drained under the hold of another.
 func TestDrainsKeepTheirOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f := engine.Facts{Clock: now, Unreachable: rapid.SampledFrom([]string{"", "", "timeout"}).Draw(t, "off")}

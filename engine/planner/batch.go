@@ -91,11 +91,11 @@ func (sc *scheduler) isExhausted(q *queue, hp *engine.HostPlan) bool {
 	if q.rank != awayRank && w.firstIncompletePredecessor() != nil {
 		return true
 	}
-	return q.nonDisruptive == 0 && (w.freeSeats(q.rank.presence()) <= 0 || w.seats.inBatch > 0 && at.late && at.zone > w.batchZone)
+	return q.nonDisruptive == 0 && (w.freeSeats(q.rank.hostPresence()) <= 0 || w.seats.inBatch > 0 && at.late && at.zone > w.batchZone)
 }
 
-// presence returns the presence of the hosts with this rank.
-func (r rank) presence() presence {
+// hostPresence returns the presence of the hosts with this rank.
+func (r rank) hostPresence() presence {
 	switch r {
 	case awayRank:
 		return isAway

@@ -177,7 +177,7 @@ func (sc *scheduler) describeUnfinished(w *poolState) string {
 
 func (sc *scheduler) describeBudget(w *poolState, p presence) string {
 	switch {
-	case w.seats.remaining(p) <= 0:
+	case w.seats.remainingSeats(p) <= 0:
 		return sc.describePoolBudget(w, p)
 	case p == isCordoned:
 		return fmt.Sprintf("max_unavailable of the site is %d, and %d of its hosts do no work already%s", w.site.limit, w.site.countAway(), onlyCordoned)

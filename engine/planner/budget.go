@@ -6,8 +6,8 @@ import (
 	"holdfast/engine/kubefacts"
 )
 
-// presence tells what a host with work costs in budgets. A disruption must exceed no budget by the hosts that are unavailable, and none by
-// the hosts that do no work. It counts only where it adds a host.
+// presence decides how the disruption of a host with work counts. A budget limits two counts: hosts that are unavailable, and hosts that do
+// no work. A disruption is checked against each count that it raises.
 type presence int
 
 // The presences.
@@ -46,13 +46,13 @@ type seatCount struct {
 type siteBudget struct{ seatCount }
 
 func (w *poolState) freeSeats(p presence) int {
-	return min(w.seats.remaining(p), w.site.freeSeats(p))
+	return min(w.seats.remainingSeats(p), w.site.freeSeats(p))
 }
 
 // freeSeatsWithoutHolds returns how many more hosts the budgets would allow if others held none.
 func (w *poolState) freeSeatsWithoutHolds(p presence) int {
 	site := siteBudget{w.site.withoutHolds()}
-	return min(w.seats.withoutHolds().remaining(p), site.freeSeats(p))
+	return min(w.seats.withoutHolds().remainingSeats(p), site.freeSeats(p))
 }
 
 func (c seatCount) withoutHolds() seatCount {
@@ -64,13 +64,13 @@ func (s *siteBudget) freeSeats(p presence) int {
 	if s.limit == 0 {
 		return math.MaxInt
 	}
-	return s.remaining(p)
+	return s.remainingSeats(p)
 }
 
-// remaining returns how many more hosts a budget allows. A host that is away costs no further seat. One such host is always allowed;
+// remainingSeats returns how many more hosts a budget allows. A host that is away costs no further seat. One such host is always allowed;
 // otherwise no run could recover it. A host that is only cordoned needs a seat beside those that do no work: other cordoned hosts
 // take none from it.
-func (c seatCount) remaining(p presence) int {
+func (c seatCount) remainingSeats(p presence) int {
 	switch p {
 	case isAway:
 		return max(1, c.limit-c.unavailable) - c.inBatch

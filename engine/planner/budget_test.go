@@ -176,7 +176,7 @@ func TestBudgetsFollowTheWorld(t *testing.T) {
 		var changed []*machine
 		for _, m := range w.hosts {
 			disrupted := slices.Contains(batch, m.name) && m.disrupts()
-			if m.taken() || disrupted || !isRare(rt, odds) {
+			if m.isTaken() || disrupted || !isRare(rt, odds) {
 				continue
 			}
 			if rapid.Bool().Draw(rt, "lost") {

@@ -65,8 +65,8 @@ func NewBudgets(inv engine.Inventory, facts map[string]engine.Facts, plan engine
 	return b
 }
 
-// count returns how many hosts of a pool, or of the site, use up its budget, with the hosts that are away now.
-func (b Budgets) count(of string, now map[string]bool) (counted int, anew map[string]bool) {
+// countUnavailable returns how many hosts of a pool, or of the site, use up its budget, with the hosts that are away now.
+func (b Budgets) countUnavailable(of string, now map[string]bool) (counted int, anew map[string]bool) {
 	anew = map[string]bool{}
 	for _, h := range b.hosts {
 		switch isCounted := b.unavailable[h.Name] && (b.addsHosts[of] || !b.working[h.Name]); {
@@ -105,7 +105,7 @@ func (b Budgets) Exceeded(pool string, now []engine.Facts) (cause string, held b
 	}
 	for _, of := range []string{pool, ""} {
 		limit, limited := b.limits[of]
-		count, names := b.count(of, away)
+		count, names := b.countUnavailable(of, away)
 		anew := slices.DeleteFunc(slices.Clone(now), func(f engine.Facts) bool { return !names[f.Host] })
 		if !limited || len(anew) == 0 || count <= limit {
 			continue

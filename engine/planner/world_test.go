@@ -74,13 +74,13 @@ func (m *machine) disrupts() bool { return m.work == "reboot" || m.work == "rest
 func (m *machine) unfinished() bool { return m.work != "" || m.hold != "" || m.lost }
 
 // taken reports whether the users of the machine have lost it, or may have.
-func (m *machine) taken() bool { return m.lost || m.hold != "" }
+func (m *machine) isTaken() bool { return m.lost || m.hold != "" }
 
 // unavailable reports whether the machine is no longer, or not fully, of use.
-func (m *machine) unavailable() bool { return m.taken() || m.node != "" }
+func (m *machine) isUnavailable() bool { return m.isTaken() || m.node != "" }
 
 // empty reports whether the machine does no work any more, so that nobody misses it. A cordoned node still runs its pods.
-func (m *machine) empty() bool { return m.taken() || m.node == "not-ready" }
+func (m *machine) isEmpty() bool { return m.isTaken() || m.node == "not-ready" }
 
 func (w *world) machine(name string) *machine {
 	for _, m := range w.hosts {
@@ -219,7 +219,7 @@ func (w *world) keepsCluster(m *machine, together []string, forgiving bool) erro
 		}
 		voters++
 		notOurs := !o.lost && o.hold != "" && (o.ignored || !o.leftOver() || o.paused && !o.failed || o.work == "unclear" && !o.failed)
-		up := !o.sick && !o.taken() || forgiving && notOurs
+		up := !o.sick && !o.isTaken() || forgiving && notOurs
 		switch {
 		case o == m:
 		case up:
@@ -267,21 +267,21 @@ func (w *world) keepsBudget(what string, l engine.CountOrPercent, names []string
 		}
 		size++
 		goes := slices.Contains(names, m.name) && m.disrupts()
-		if m.unavailable() {
+		if m.isUnavailable() {
 			before++
 			if !m.mayBeChanged() || !m.unfinished() {
 				given++
-			} else if goes && m.empty() {
+			} else if goes && m.isEmpty() {
 				again++
 			}
 		}
-		if m.empty() {
+		if m.isEmpty() {
 			emptyBefore++
 		}
-		if m.empty() || goes {
+		if m.isEmpty() || goes {
 			emptyAfter++
 		}
-		if m.unavailable() || goes {
+		if m.isUnavailable() || goes {
 			after++
 		}
 	}

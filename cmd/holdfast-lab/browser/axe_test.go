@@ -82,7 +82,7 @@ func (b *tab) checkAccess(axe, scheme string) {
 	if axe == "" {
 		return
 	}
-	b.check(chromedp.Do(b.ctx, chromedp.Evaluate[chromedp.Void](axe)))
+	b.failOnError(chromedp.Do(b.ctx, chromedp.Evaluate[chromedp.Void](axe)))
 	evaluate[bool](b, `document.querySelectorAll("details").forEach((e, i) => e.open = i < 3), true`)
 	faults := evaluate[[]axeFault](b, `axe.run({preload: false}).then(r => r.violations.map(v => ({
 		ID: v.id, Impact: v.impact, Help: v.help,

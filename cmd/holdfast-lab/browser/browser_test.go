@@ -69,25 +69,25 @@ func openTab(t *testing.T, browser context.Context, file string) *tab {
 		t.Fatal(err)
 	}
 	b := &tab{t: t}
-	if err := chromedp.Listen(ctx, b.note); err != nil {
+	if err := chromedp.Listen(ctx, b.noteEvent); err != nil {
 		t.Fatal(err)
 	}
 	b.ctx, cancel = context.WithTimeout(ctx, tabTimeout)
 	t.Cleanup(cancel)
 	_, err := chromedp.Call(b.ctx, audits.Enable, chromedp.Void{})
-	b.check(err)
-	b.check(chromedp.Do(b.ctx, chromedp.EmulateViewport(1280, 800), chromedp.Navigate("file://"+file)))
+	b.failOnError(err)
+	b.failOnError(chromedp.Do(b.ctx, chromedp.EmulateViewport(1280, 800), chromedp.Navigate("file://"+file)))
 	return b
 }
 
-func (b *tab) check(err error) {
+func (b *tab) failOnError(err error) {
 	b.t.Helper()
 	if err != nil {
 		b.t.Fatal(err)
 	}
 }
 
-func (b *tab) note(event any) {
+func (b *tab) noteEvent(event any) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	fault := func(format string, args ...any) { b.faults = append(b.faults, fmt.Sprintf(format, args...)) }
@@ -131,17 +131,17 @@ func evaluate[T any](b *tab, expression string) T {
 	return value
 }
 
-// resize gives the page this width in CSS pixels.
-func (b *tab) resize(width int64) {
+// resizePage sets the width of the page, in CSS pixels.
+func (b *tab) resizePage(width int64) {
 	b.t.Helper()
-	b.check(chromedp.Do(b.ctx, chromedp.EmulateViewport(width, 800)))
+	b.failOnError(chromedp.Do(b.ctx, chromedp.EmulateViewport(width, 800)))
 }
 
-// emulate shows the page on a medium, in a colour scheme.
-func (b *tab) emulate(medium, scheme string) {
+// emulateMedium shows the page on a medium, in a colour scheme.
+func (b *tab) emulateMedium(medium, scheme string) {
 	b.t.Helper()
 	_, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
 		Media: medium, Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}},
 	})
-	b.check(err)
+	b.failOnError(err)
 }

@@ -69,7 +69,7 @@ func TestPages(t *testing.T) {
 			}
 			b.checkQuiet(file)
 			for _, scheme := range []string{"light", "dark"} {
-				b.emulate("screen", scheme)
+				b.emulateMedium("screen", scheme)
 				b.checkAccess(axe, scheme)
 			}
 		})
@@ -81,7 +81,7 @@ func TestPages(t *testing.T) {
 func (b *tab) checkPage(file string) {
 	b.t.Helper()
 	text, err := os.ReadFile(file + ".html")
-	b.check(err)
+	b.failOnError(err)
 	b.checkDocument(string(text))
 	b.checkSums(file + ".sums")
 	b.checkKeyboard()
@@ -90,9 +90,9 @@ func (b *tab) checkPage(file string) {
 		name  string
 		width int64
 	}{{"wide", 1280}, {"narrow", 360}} {
-		b.resize(screen.width)
+		b.resizePage(screen.width)
 		b.checkLayout()
-		b.check(os.WriteFile(file+"-"+screen.name+".png", b.screenshot(), 0o600))
+		b.failOnError(os.WriteFile(file+"-"+screen.name+".png", b.takeScreenshot(), 0o600))
 	}
 }
 
@@ -109,7 +109,7 @@ func (b *tab) checkDocument(text string) {
 		if errors.Is(err, io.EOF) {
 			break
 		}
-		b.check(err)
+		b.failOnError(err)
 		switch token := token.(type) {
 		case xml.StartElement:
 			elements = append(elements, token.Name.Local)
@@ -155,7 +155,7 @@ func (b *tab) checkKeyboard() {
 	}
 	reached := 0
 	for ; reached < want; reached++ {
-		b.check(chromedp.Do(b.ctx, chromedp.KeyEvent(kb.Tab)))
+		b.failOnError(chromedp.Do(b.ctx, chromedp.KeyEvent(kb.Tab)))
 		switch evaluate[string](b, `(e => e.dataset.reached ? "again" : (e.dataset.reached = 1, e.localName))(document.activeElement)`) {
 		case "again", "body":
 			b.t.Errorf("Tab reaches %d of %d elements", reached, want)
@@ -163,7 +163,7 @@ func (b *tab) checkKeyboard() {
 		case "summary":
 			folds--
 			for _, open := range []bool{true, false} {
-				b.check(chromedp.Do(b.ctx, chromedp.KeyEvent(kb.Enter)))
+				b.failOnError(chromedp.Do(b.ctx, chromedp.KeyEvent(kb.Enter)))
 				if evaluate[bool](b, `document.activeElement.parentElement.open`) != open {
 					b.t.Errorf("Enter does not change a fold")
 				}
@@ -222,15 +222,15 @@ func (b *tab) checkLayout() {
 // highest is the number of pixels from the top that a picture of a page has at most.
 const highest = 5000
 
-// screenshot returns a picture of the page.
-func (b *tab) screenshot() []byte {
+// takeScreenshot returns a picture of the page.
+func (b *tab) takeScreenshot() []byte {
 	b.t.Helper()
 	height := min(evaluate[int](b, `document.documentElement.scrollHeight`), highest)
 	width := evaluate[int](b, `innerWidth`)
-	b.check(chromedp.Do(b.ctx, chromedp.EmulateViewport(int64(width), int64(height))))
+	b.failOnError(chromedp.Do(b.ctx, chromedp.EmulateViewport(int64(width), int64(height))))
 	picture, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
-	b.check(err)
-	b.resize(int64(width))
+	b.failOnError(err)
+	b.resizePage(int64(width))
 	return picture
 }
 
@@ -240,19 +240,19 @@ var sheet = regexp.MustCompile(`/Type\s*/Page\b`)
 // scheme, has all of its rows, and does not take too many sheets.
 func (b *tab) checkPaper(file string, most int) {
 	b.t.Helper()
-	b.resize(1280)
-	b.emulate("print", "dark")
+	b.resizePage(1280)
+	b.emulateMedium("print", "dark")
 	if n := evaluate[int](b, `[...document.querySelectorAll("details *")].filter(e => e.localName != "rect" && e.localName != "text" && e.getClientRects().length == 0).length`); n != 0 {
 		b.t.Errorf("%d elements in folds are not printed", n)
 	}
 	if n := evaluate[int](b, `[...document.querySelectorAll("*")].filter(e => e.clientHeight > 0 && getComputedStyle(e).overflowY == "auto" && e.scrollHeight > e.clientHeight + 1).length`); n != 0 {
 		b.t.Errorf("%d elements are cut on paper", n)
 	}
-	b.checkGrey(b.screenshot())
-	b.emulate("", "light")
+	b.checkGrey(b.takeScreenshot())
+	b.emulateMedium("", "light")
 	printed, err := chromedp.Run(b.ctx, chromedp.PrintToPDF(chromedp.PDFPaper(chromedp.PaperA4)))
-	b.check(err)
-	b.check(os.WriteFile(file, printed, 0o600))
+	b.failOnError(err)
+	b.failOnError(os.WriteFile(file, printed, 0o600))
 	if n := len(sheet.FindAll(printed, -1)); n == 0 || n > most {
 		b.t.Errorf("%d sheets of paper, more than %d", n, most)
 	} else {
@@ -264,7 +264,7 @@ func (b *tab) checkPaper(file string, most int) {
 func (b *tab) checkGrey(picture []byte) {
 	b.t.Helper()
 	decoded, err := png.Decode(bytes.NewReader(picture))
-	b.check(err)
+	b.failOnError(err)
 	pixels, ok := decoded.(*image.RGBA)
 	if !ok {
 		b.t.Fatalf("a screenshot is a %T", decoded)

@@ -81,12 +81,12 @@ func (c Counts) Compare(v Verdict, p kubefacts.Pod, f kubefacts.DrainForecast) (
 	for _, o := range f.Obstacles {
 		c.Obstacles[o.Kind]++
 	}
-	k, wrong := compare(v, p, f)
+	k, wrong := compareVerdict(v, p, f)
 	c.Cases[k]++
 	return wrong
 }
 
-func compare(v Verdict, p kubefacts.Pod, f kubefacts.DrainForecast) (c Case, wrong string) {
+func compareVerdict(v Verdict, p kubefacts.Pod, f kubefacts.DrainForecast) (c Case, wrong string) {
 	found := map[kubefacts.ObstacleKind]bool{}
 	for _, o := range f.Obstacles {
 		found[o.Kind] = true

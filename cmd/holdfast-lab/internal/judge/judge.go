@@ -63,7 +63,7 @@ func New(ctx context.Context, c Config, sets int) (*Judge, error) {
 }
 
 // Close ends the connections to the API server.
-func (j *Judge) Close() { j.proxy.close() }
+func (j *Judge) Close() { j.proxy.stopProxy() }
 
 // files reads files.
 type files struct{}
@@ -83,7 +83,7 @@ func (j *Judge) logDuration(name string, do func() error) error {
 // objects meanwhile, but for the status of budgets: such a change is found, and the comparison begins again.
 func (j *Judge) CompareAll(ctx context.Context) (judgetest.Counts, error) {
 	for {
-		before := j.read(ctx)
+		before := j.readWorkload(ctx)
 		if before.Problem != nil {
 			return judgetest.Counts{}, fmt.Errorf("read the objects: %s", before.Problem.Text())
 		}
@@ -95,8 +95,8 @@ func (j *Judge) CompareAll(ctx context.Context) (judgetest.Counts, error) {
 		if err := j.logDuration("kubectl drain", func() (err error) { drained, err = j.drainAll(ctx); return err }); err != nil {
 			return judgetest.Counts{}, err
 		}
-		if after := j.read(ctx); after.Problem == nil && describeBudgets(after) == describeBudgets(before) {
-			return j.compare(before, evictions, drained)
+		if after := j.readWorkload(ctx); after.Problem == nil && describeBudgets(after) == describeBudgets(before) {
+			return j.compareAnswers(before, evictions, drained)
 		}
 		j.config.Log("the budgets have changed meanwhile: once more")
 	}
@@ -114,7 +114,7 @@ func describeBudgets(w kubefacts.Workload) string {
 	return text
 }
 
-func (j *Judge) read(ctx context.Context) kubefacts.Workload {
+func (j *Judge) readWorkload(ctx context.Context) kubefacts.Workload {
 	var nodes []string
 	for i := range j.sets {
 		nodes = append(nodes, nodeOf(i))
@@ -144,7 +144,7 @@ func (j *Judge) evictAll(ctx context.Context, w kubefacts.Workload) (map[string]
 	return found, err
 }
 
-func (j *Judge) compare(w kubefacts.Workload, evictions map[string]kubefacts.Eviction, d drains) (judgetest.Counts, error) {
+func (j *Judge) compareAnswers(w kubefacts.Workload, evictions map[string]kubefacts.Eviction, d drains) (judgetest.Counts, error) {
 	counts := judgetest.NewCounts()
 	var wrong []string
 	for i, set := range j.sets {
@@ -157,10 +157,10 @@ func (j *Judge) compare(w kubefacts.Workload, evictions map[string]kubefacts.Evi
 			answer := j.proxy.answerOf(p)
 			v := judgetest.Verdict{Pod: p.String(), Refusal: d.refusals[p.String()], Answer: answer, Text: answer.Text()}
 			v.Goes = d.goesWithout(p.String(), refused)
-			f := j.forecast(w, node, p, kubefacts.DrainOptions{})
+			f := j.forecastDrain(w, node, p, kubefacts.DrainOptions{})
 			for _, text := range []string{
 				counts.Compare(v, p, f), judgetest.CompareEviction(v, evictions[p.String()]),
-				d.compareForced(p, j.forecast(w, node, p, kubefacts.DrainOptions{Force: true, DeleteEmptyDirData: true})),
+				d.compareForced(p, j.forecastDrain(w, node, p, kubefacts.DrainOptions{Force: true, DeleteEmptyDirData: true})),
 				d.compareServer(p, v),
 			} {
 				if text != "" {
@@ -175,8 +175,8 @@ func (j *Judge) compare(w kubefacts.Workload, evictions map[string]kubefacts.Evi
 	return counts, nil
 }
 
-// forecast returns the forecast of a drain of a node that has only one pod.
-func (j *Judge) forecast(w kubefacts.Workload, node string, p kubefacts.Pod, o kubefacts.DrainOptions) kubefacts.DrainForecast {
+// forecastDrain returns the forecast of a drain of a node that has only one pod.
+func (j *Judge) forecastDrain(w kubefacts.Workload, node string, p kubefacts.Pod, o kubefacts.DrainOptions) kubefacts.DrainForecast {
 	w.Pods = map[string][]kubefacts.Pod{node: {p}}
 	return w.Forecast("h", kubefacts.NodeState{Node: node}, o)
 }

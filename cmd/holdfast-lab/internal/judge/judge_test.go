@@ -83,7 +83,7 @@ func TestEvictionsAreDryRuns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer p.close()
+	defer p.stopProxy()
 	inv := engine.Inventory{Kubernetes: []engine.KubernetesCluster{{Name: cluster, Kubeconfig: p.kubeconfig}}}
 	clients := kube.NewClusters(inv, kube.Bastion{Files: files{}, Agent: agent, Now: time.Now, Sleep: clock.Sleep})
 	pod := kubefacts.Pod{Namespace: "t", Name: "p", UID: "x"}

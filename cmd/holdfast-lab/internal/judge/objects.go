@@ -41,12 +41,12 @@ type resource struct {
 	api dynamic.ResourceInterface
 }
 
-func (j *Judge) in(namespace string, k kind) resource {
+func (j *Judge) resourceIn(namespace string, k kind) resource {
 	return resource{k, j.api.Resource(k.GroupVersionResource).Namespace(namespace)}
 }
 
-// create makes an object, as a copy of a drawn one.
-func (r resource) create(ctx context.Context, o object) (*unstructured.Unstructured, error) {
+// createObject makes an object, as a copy of a drawn one.
+func (r resource) createObject(ctx context.Context, o object) (*unstructured.Unstructured, error) {
 	body, err := copyOf(o)
 	if err != nil {
 		return nil, err
@@ -90,7 +90,7 @@ func (j *Judge) Make(ctx context.Context) error {
 }
 
 func (j *Judge) makeSet(ctx context.Context, i int, set judgetest.Set) error {
-	if _, err := j.in("", nodeKind).create(ctx, object{"metadata": object{"name": nodeOf(i), "labels": object{groupLabel: fmt.Sprint(i % groups)}}}); err != nil {
+	if _, err := j.resourceIn("", nodeKind).createObject(ctx, object{"metadata": object{"name": nodeOf(i), "labels": object{groupLabel: fmt.Sprint(i % groups)}}}); err != nil {
 		return err
 	}
 	template := object{"metadata": object{"labels": object{"app": "z"}}, "spec": object{"containers": []any{object{"name": "c", "image": "none"}}}}
@@ -98,12 +98,12 @@ func (j *Judge) makeSet(ctx context.Context, i int, set judgetest.Set) error {
 	owners := map[string]string{}
 	for _, name := range []string{"t", "u"} {
 		namespace := namespaceOf(i, name)
-		if _, err := j.in("", namespaceKind).create(ctx, object{"metadata": object{"name": namespace}}); err != nil {
+		if _, err := j.resourceIn("", namespaceKind).createObject(ctx, object{"metadata": object{"name": namespace}}); err != nil {
 			return err
 		}
 		replicas := maps.Clone(controller)
 		replicas["replicas"] = len(set.Pods)
-		made, err := j.in(namespace, replicaSetKind).create(ctx, object{"metadata": object{"name": "r"}, "spec": replicas})
+		made, err := j.resourceIn(namespace, replicaSetKind).createObject(ctx, object{"metadata": object{"name": "r"}, "spec": replicas})
 		if err != nil {
 			return err
 		}
@@ -114,7 +114,7 @@ func (j *Judge) makeSet(ctx context.Context, i int, set judgetest.Set) error {
 		if _, err := fmt.Sscanf(name, "%1s/%s", &namespace, &short); err != nil {
 			return err
 		}
-		if _, err := j.in(namespaceOf(i, namespace), daemonSetKind).create(ctx, object{"metadata": object{"name": short}, "spec": controller}); err != nil {
+		if _, err := j.resourceIn(namespaceOf(i, namespace), daemonSetKind).createObject(ctx, object{"metadata": object{"name": short}, "spec": controller}); err != nil {
 			return err
 		}
 	}
@@ -135,8 +135,8 @@ func (j *Judge) makeSet(ctx context.Context, i int, set judgetest.Set) error {
 func (j *Judge) makeBudget(ctx context.Context, set int, drawn kubetest.Object) error {
 	meta, spec, status := partsOf(drawn)
 	name, namespace := fmt.Sprint(meta["name"]), namespaceOf(set, fmt.Sprint(meta["namespace"]))
-	budgets := j.in(namespace, budgetKind)
-	if _, err := budgets.create(ctx, object{"metadata": object{"name": name}, "spec": spec}); err != nil {
+	budgets := j.resourceIn(namespace, budgetKind)
+	if _, err := budgets.createObject(ctx, object{"metadata": object{"name": name}, "spec": spec}); err != nil {
 		return err
 	}
 	status = maps.Clone(status)
@@ -168,8 +168,8 @@ func (j *Judge) makePod(ctx context.Context, set int, drawn kubetest.Object, own
 	}
 	spec = maps.Clone(spec)
 	spec["nodeName"], spec["containers"] = nodeOf(set), []any{object{"name": "c", "image": "none"}}
-	pods := j.in(namespace, podKind)
-	if _, err := pods.create(ctx, object{"metadata": made, "spec": spec}); err != nil {
+	pods := j.resourceIn(namespace, podKind)
+	if _, err := pods.createObject(ctx, object{"metadata": made, "spec": spec}); err != nil {
 		return err
 	}
 	if err := pods.patchStatus(ctx, name, status); err != nil {

@@ -51,7 +51,7 @@ func startProxy(ctx context.Context, c Config) (*proxy, error) {
 	}
 	p := &proxy{kubeconfig: filepath.Join(c.Folder, "judge.kubeconfig"), answers: map[string]judgetest.Answer{}}
 	p.server = &http.Server{ReadHeaderTimeout: 5 * time.Second, Handler: &httputil.ReverseProxy{
-		Transport: transport, ModifyResponse: p.remember,
+		Transport: transport, ModifyResponse: p.rememberAnswer,
 		Rewrite: func(r *httputil.ProxyRequest) {
 			r.SetURL(target)
 			if isEviction(r.Out) && r.Out.UserAgent() == agent {
@@ -60,17 +60,17 @@ func startProxy(ctx context.Context, c Config) (*proxy, error) {
 			}
 		},
 	}}
-	p.wg.Go(func() { _ = p.server.Serve(listener) }) // it ends with close
+	p.wg.Go(func() { _ = p.server.Serve(listener) }) // it ends with stopProxy
 	text := fmt.Sprintf(`{"apiVersion":"v1","kind":"Config","current-context":"judge","contexts":[{"name":"judge","context":{"cluster":"judge","user":"judge"}}],
 "clusters":[{"name":"judge","cluster":{"server":"http://%s"}}],"users":[{"name":"judge","user":{"token":"none"}}]}`, listener.Addr())
 	if err := os.WriteFile(p.kubeconfig, []byte(text), 0o600); err != nil {
-		p.close()
+		p.stopProxy()
 		return nil, err
 	}
 	return p, nil
 }
 
-func (p *proxy) close() {
+func (p *proxy) stopProxy() {
 	_ = p.server.Close()
 	p.wg.Wait()
 }
@@ -79,7 +79,7 @@ func isEviction(r *http.Request) bool {
 	return r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/eviction")
 }
 
-func (p *proxy) remember(r *http.Response) error {
+func (p *proxy) rememberAnswer(r *http.Response) error {
 	if !isEviction(r.Request) {
 		return nil
 	}

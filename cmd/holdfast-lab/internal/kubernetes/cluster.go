@@ -15,8 +15,8 @@ const (
 // Clusters lists all clusters.
 func Clusters() []Cluster { return []Cluster{Main, Other, Bare} }
 
-// ports returns the port of the API server, on the address of the lab's bridge, and the one of its control, on loopback.
-func (c Cluster) ports() (api, control string) {
+// portNumbers returns the port of the API server, on the address of the lab's bridge, and the one of its control, on loopback.
+func (c Cluster) portNumbers() (api, control string) {
 	switch c {
 	case Main:
 	case Other:
@@ -29,12 +29,12 @@ func (c Cluster) ports() (api, control string) {
 
 // URL returns the address of the API.
 func (c Cluster) URL() string {
-	api, _ := c.ports()
+	api, _ := c.portNumbers()
 	return "https://" + spec.Gateway + ":" + api
 }
 
 // ControlAddress returns where the cluster can be controlled, inside the network of the lab only.
 func (c Cluster) ControlAddress() string {
-	_, control := c.ports()
+	_, control := c.portNumbers()
 	return "127.0.0.1:" + control
 }

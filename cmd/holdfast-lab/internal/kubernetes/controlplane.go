@@ -101,7 +101,7 @@ func (cp *controlPlane) apiFlags() []string {
 			urls = append(urls, m.URL)
 		}
 	}
-	port, _ := cp.Cluster.ports()
+	port, _ := cp.Cluster.portNumbers()
 	flags := []string{
 		"--etcd-servers=" + strings.Join(urls, ","), "--etcd-cafile=" + cp.Etcd.CA, "--etcd-certfile=" + cp.Etcd.Cert, "--etcd-keyfile=" + cp.Etcd.Key,
 		"--etcd-prefix=/" + string(cp.Cluster), "--bind-address=" + spec.Gateway, "--advertise-address=" + spec.Gateway, "--secure-port=" + port,

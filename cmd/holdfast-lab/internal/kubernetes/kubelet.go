@@ -122,17 +122,17 @@ func (k *kubelet) runWhileAlive(ctx context.Context, boot string) {
 	var wg conc.WaitGroup
 	defer wg.Wait()
 	defer cancel()
-	wg.Go(func() { k.repeat(ctx, statusInterval, "status", k.putStatus) })
-	wg.Go(func() { k.repeat(ctx, leaseInterval, "lease", k.renewLease) })
+	wg.Go(func() { k.repeatTask(ctx, statusInterval, "status", k.putStatus) })
+	wg.Go(func() { k.repeatTask(ctx, leaseInterval, "lease", k.renewLease) })
 	wg.Go(func() {
-		k.repeat(ctx, 200*time.Millisecond, "pods", func(ctx context.Context) error { return k.followPods(ctx, &wg) })
+		k.repeatTask(ctx, 200*time.Millisecond, "pods", func(ctx context.Context) error { return k.followPods(ctx, &wg) })
 	})
 	for k.aliveBoot() == boot && clock.Sleep(ctx, 100*time.Millisecond) == nil {
 	}
 }
 
-// repeat repeats do. A failure is tried again after half a second.
-func (k *kubelet) repeat(ctx context.Context, interval time.Duration, name string, do func(context.Context) error) {
+// repeatTask repeats do. A failure is tried again after half a second.
+func (k *kubelet) repeatTask(ctx context.Context, interval time.Duration, name string, do func(context.Context) error) {
 	for ctx.Err() == nil {
 		wait := interval
 		if err := do(ctx); err != nil && ctx.Err() == nil {
