@@ -194,7 +194,7 @@ func TestWindowReference(t *testing.T) {
 			for i, b := range second.WALFsync.Buckets {
 				seen = seen && b.Count < counts[i]
 			}
-			if own := referenceQuantile(0.99, referenceIncrease(samplesOf(before), samplesOf(second.WALFsync))); seen && own != want {
+			if own := referenceQuantile(0.99, referenceIncrease(samplesOf(before), samplesOf(second.WALFsync))); seen && own != want && !(math.IsNaN(own) && math.IsNaN(want)) { // NaN: no observations
 				t.Fatalf("the reference has %v and %v", own, want)
 			}
 		}
