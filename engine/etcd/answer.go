@@ -88,7 +88,7 @@ func (s *session) readLinearizably(ctx context.Context) error {
 		switch _, err := s.Get(ctx, "health", clientv3.WithCountOnly()); {
 		case errors.Is(err, rpctypes.ErrLeaderChanged):
 			changed = err
-		case err != nil && changed != nil && ctx.Err() != nil: // the time has ended during a further read
+		case err != nil && changed != nil && (ctx.Err() != nil || isLate(err)): // the time has ended during a further read
 			return changed
 		default:
 			return err
@@ -124,15 +124,21 @@ func (e *wordedError) Error() string { return e.words }
 
 func (e *wordedError) Unwrap() error { return e.cause }
 
-// inWords removes the words of gRPC from an error. gRPC has an error of its own for a deadline that the member notices
-// first. inWords replaces it with the error of the context.
+// isLate reports whether err is the end of a request's time. gRPC has an error of its own for a deadline that the member
+// notices first, and the context of the client may not have ended then.
+func isLate(err error) bool {
+	return errors.Is(err, context.DeadlineExceeded) || status.Code(err) == codes.DeadlineExceeded
+}
+
+// inWords removes the words of gRPC from an error. It replaces gRPC's error for a missed deadline with the error of the
+// context.
 func inWords(err error) error {
 	const late = "no answer in time"
 	said, is := status.FromError(err)
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		return &wordedError{late, err}
-	case is && said.Code() == codes.DeadlineExceeded:
+	case isLate(err):
 		return &wordedError{late, context.DeadlineExceeded}
 	case is && said.Message() != "":
 		return &wordedError{said.Message(), err}

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 )
 
 // TestReadDuringAnElection: members refuse reads while their leader changes, for a moment. They are healthy. Another refusal, or
@@ -19,10 +21,11 @@ func TestReadDuringAnElection(t *testing.T) {
 		healthy int
 		problem string
 	}{
-		"one election": {[]error{rpctypes.ErrGRPCLeaderChanged, rpctypes.ErrGRPCLeaderChanged}, 3, ""},
-		"no end":       {slices.Repeat([]error{rpctypes.ErrGRPCLeaderChanged}, 1000), 2, "leader changed"},
-		"no leader":    {[]error{rpctypes.ErrGRPCNoLeader}, 2, "no leader"},
-		"an error":     {[]error{errors.New("disk")}, 2, "disk"},
+		"one election":       {[]error{rpctypes.ErrGRPCLeaderChanged, rpctypes.ErrGRPCLeaderChanged}, 3, ""},
+		"no end":             {slices.Repeat([]error{rpctypes.ErrGRPCLeaderChanged}, 1000), 2, "leader changed"},
+		"the member ends it": {[]error{rpctypes.ErrGRPCLeaderChanged, status.Error(codes.DeadlineExceeded, "late")}, 2, "leader changed"},
+		"no leader":          {[]error{rpctypes.ErrGRPCNoLeader}, 2, "no leader"},
+		"an error":           {[]error{errors.New("disk")}, 2, "disk"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
