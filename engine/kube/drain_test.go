@@ -21,9 +21,9 @@ import (
 )
 
 // newClient returns the client of a server, at a time of its own.
-func newClient(s *kubetest.Server, now time.Time) kube.Clusters {
+func newClient(f files, now time.Time) kube.Clusters {
 	return kube.NewClusters(engine.Inventory{Kubernetes: []engine.KubernetesCluster{{Name: "main", Kubeconfig: "/etc/kube.conf"}}}, kube.Bastion{
-		Files: kubeconfigOf(s), Now: func() time.Time { return now }, Sleep: func(context.Context, time.Duration) error { return nil },
+		Files: f, Now: func() time.Time { return now }, Sleep: func(context.Context, time.Duration) error { return nil },
 	})
 }
 
@@ -93,7 +93,7 @@ func TestEvict(t *testing.T) {
 			if x.change != nil {
 				x.change(s)
 			}
-			e := newClient(s, time.Now()).Evict(t.Context(), "main", kubefacts.EvictionRequest{Pod: kubefacts.Pod{Namespace: "t", Name: x.pod, UID: "u-" + x.pod}})
+			e := newClient(kubeconfigOf(s), time.Now()).Evict(t.Context(), "main", kubefacts.EvictionRequest{Pod: kubefacts.Pod{Namespace: "t", Name: x.pod, UID: "u-" + x.pod}})
 			if e.Kind != x.want || e.Budget != x.budget || !strings.Contains(e.Text, x.text) || (e.Kind == kubefacts.EvictionUnknown) != (e.Problem != nil && e.Kind == kubefacts.EvictionUnknown) {
 				t.Errorf("%+v", e)
 			}
@@ -115,7 +115,7 @@ func TestEvictGrace(t *testing.T) {
 		kubetest.WriteJSON(w, 201, kubetest.Object{"kind": "Status", "status": "Success"})
 	})
 	grace := 7
-	e := newClient(s, time.Now()).Evict(t.Context(), "main", kubefacts.EvictionRequest{Pod: kubefacts.Pod{Namespace: "t", Name: "web", UID: "u"}, Grace: &grace})
+	e := newClient(kubeconfigOf(s), time.Now()).Evict(t.Context(), "main", kubefacts.EvictionRequest{Pod: kubefacts.Pod{Namespace: "t", Name: "web", UID: "u"}, Grace: &grace})
 	if want := `"deleteOptions":{"gracePeriodSeconds":7,"preconditions":{"uid":"u"}}`; e.Kind != kubefacts.PodEvicted || !strings.Contains(string(body), want) {
 		t.Errorf("%+v, %s", e, body)
 	}
@@ -127,7 +127,7 @@ func TestCordon(t *testing.T) {
 	person := kubetest.Node("m", "10.0.0.2")
 	person["spec"] = kubetest.Object{"unschedulable": true}
 	s.SetList(kubetest.Nodes, kubetest.Node("n", "10.0.0.1"), person)
-	c := newClient(s, time.Now())
+	c := newClient(kubeconfigOf(s), time.Now())
 	reads := 0
 	busy := func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodGet {
@@ -190,7 +190,7 @@ func TestCordonOfPerson(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := kubetest.Start(t)
 			s.SetList(kubetest.Nodes, kubetest.Node("n", "10.0.0.1"))
-			c := newClient(s, time.Now())
+			c := newClient(kubeconfigOf(s), time.Now())
 			if n, problem := c.Cordon(t.Context(), "main", "n", "holdfast-b-r"); problem != nil || n.CordonedBy != "holdfast-b-r" {
 				t.Fatal(n, problem)
 			}
@@ -231,7 +231,7 @@ func TestLease(t *testing.T) {
 				x.lease["metadata"].(kubetest.Object)["resourceVersion"] = "7"
 				s.SetList(kubetest.Leases, x.lease)
 			}
-			c := newClient(s, now)
+			c := newClient(kubeconfigOf(s), now)
 			got, foreign, problem := c.TakeLease(t.Context(), "main", kubefacts.LeaseRequest{Node: "n", NodeUID: "uid-n", Holder: kubefacts.HolderOf("b", "r"), Duration: time.Hour})
 			lease := s.Read(kubetest.Leases, "node-n")
 			spec := lease["spec"].(kubetest.Object)
@@ -266,7 +266,7 @@ func TestLeaseUnused(t *testing.T) {
 		s := kubetest.Start(t)
 		s.Answer(kubetest.Leases, answer)
 		s.Answer(kubetest.Leases+"/node-n", answer)
-		c := newClient(s, time.Now())
+		c := newClient(kubeconfigOf(s), time.Now())
 		if got, _, problem := c.TakeLease(t.Context(), "main", request); got != kubefacts.LeaseUnused || problem != nil {
 			t.Errorf("%s: %s, %v", name, got, problem)
 		}
@@ -276,7 +276,7 @@ func TestLeaseUnused(t *testing.T) {
 	}
 	s := kubetest.Start(t)
 	s.Deny(kubetest.Right{Verb: "create", Group: "coordination.k8s.io", Resource: "leases", Namespace: kube.LeaseNamespace})
-	if _, _, problem := newClient(s, time.Now()).TakeLease(t.Context(), "main", request); problem == nil || problem.Kind != kubefacts.Forbidden {
+	if _, _, problem := newClient(kubeconfigOf(s), time.Now()).TakeLease(t.Context(), "main", request); problem == nil || problem.Kind != kubefacts.Forbidden {
 		t.Errorf("%v", problem)
 	}
 }
@@ -284,7 +284,7 @@ func TestLeaseUnused(t *testing.T) {
 // TestFindMissingRights names each right that a drain needs and the user lacks.
 func TestFindMissingRights(t *testing.T) {
 	s := kubetest.Start(t)
-	c := newClient(s, time.Now())
+	c := newClient(kubeconfigOf(s), time.Now())
 	if missing := c.FindMissingRights(t.Context(), []string{"main"})["main"]; len(missing) > 0 {
 		t.Errorf("%v", missing)
 	}
@@ -306,7 +306,7 @@ func TestRoles(t *testing.T) {
 	s.SetList(kubetest.Pods, newPod("web", "u"))
 	s.SetList(kubetest.Leases, kubetest.Lease("n", "nhc", "2020-11-27T11:58:30.000000Z", 60))
 	s.SetList(kubetest.Maintenances)
-	c := newClient(s, time.Now())
+	c := newClient(kubeconfigOf(s), time.Now())
 	c.Gather(t.Context(), []string{"main"})
 	c.ReadWorkloads(t.Context(), map[string][]string{"main": {"n"}})
 	for _, name := range []string{"n", "m"} { // one lease is replaced, the other one created

@@ -39,7 +39,7 @@ func TestForecastAgainstKubernetes(t *testing.T) {
 		set := sets[i]
 		s.SetList(kubetest.Pods, set.Pods...)
 		s.SetList(kubetest.Budgets, set.Budgets...)
-		w := newClient(s, time.Now()).ReadWorkloads(t.Context(), map[string][]string{"main": {"n"}})["main"]
+		w := newClient(kubeconfigOf(s), time.Now()).ReadWorkloads(t.Context(), map[string][]string{"main": {"n"}})["main"]
 		if w.Problem != nil || len(w.Pods["n"]) != len(set.Pods) {
 			t.Fatalf("set %d: %v, %d pods", i, w.Problem, len(w.Pods["n"]))
 		}
@@ -68,7 +68,7 @@ func readAnswer(t *testing.T, s *kubetest.Server, v judgetest.Verdict, p kubefac
 	s.Answer(fmt.Sprintf("/api/v1/namespaces/%s/pods/%s/eviction", p.Namespace, p.Name), func(w http.ResponseWriter, _ *http.Request) {
 		kubetest.WriteJSON(w, v.Answer.Code, v.Answer)
 	})
-	return newClient(s, time.Now()).Evict(t.Context(), "main", kubefacts.EvictionRequest{Pod: p})
+	return newClient(kubeconfigOf(s), time.Now()).Evict(t.Context(), "main", kubefacts.EvictionRequest{Pod: p})
 }
 
 // buildJudge builds the judge: the module in testdata, and the file with which an API server answers evictions, from the module of
