@@ -102,7 +102,7 @@ func TestCordonedHostsTakeSeats(t *testing.T) {
 	}
 	cordoned := func() *simulator.Site {
 		site := newSite(inv)
-		site.AddNodeCluster("main", []string{"worker-0", "worker-1"}, nil)
+		site.AddNodeCluster("main", []string{"worker-0", "worker-1"}, nil, nil)
 		site.CordonNode("worker-0")
 		site.CordonNode("worker-1")
 		return site

@@ -179,16 +179,20 @@ func leaveKubernetes(inv engine.Inventory, which func(engine.Host) bool) {
 	}
 }
 
-// addNodeClusters adds the Kubernetes clusters of a history to its site.
+// addNodeClusters adds the Kubernetes clusters of a history to its site. Each has nodes with the names of the hosts of the others.
 func (h history) addNodeClusters(site *simulator.Site) {
 	for _, k := range h.kubernetes {
-		var hosts []string
+		var hosts, namesakes []string
 		for _, host := range h.inv.Hosts {
-			if host.Kubernetes == k.name {
+			switch host.Kubernetes {
+			case "":
+			case k.name:
 				hosts = append(hosts, host.Name)
+			default:
+				namesakes = append(namesakes, host.Name)
 			}
 		}
-		c := site.AddNodeCluster(k.name, hosts, k.apps)
+		c := site.AddNodeCluster(k.name, hosts, namesakes, k.apps)
 		c.Servers, c.NoLeases = k.servers, k.noLeases
 		for _, n := range k.cordoned {
 			site.CordonNode(n)

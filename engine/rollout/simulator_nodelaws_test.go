@@ -21,6 +21,14 @@ type alteredNodes struct {
 	release  bool // nobody releases a lease
 	cordon   bool // nobody cordons
 	twice    bool // every eviction is repeated after the pod was made again, without its UID
+	swapped  bool // every change is asked of the other one of two clusters, which has nodes and pods with the same names
+}
+
+func (a alteredNodes) swap(cluster string) string {
+	if a.swapped {
+		return map[string]string{"k0": "k1", "k1": "k0"}[cluster]
+	}
+	return cluster
 }
 
 func (a alteredNodes) Gather(ctx context.Context, names []string) map[string]kubefacts.ClusterFacts {
@@ -49,21 +57,21 @@ func (a alteredNodes) Cordon(ctx context.Context, cluster, node, by string) (kub
 	if a.cordon {
 		return a.ReadNode(ctx, cluster, node)
 	}
-	return a.Nodes.Cordon(ctx, cluster, node, by)
+	return a.Nodes.Cordon(ctx, a.swap(cluster), node, by)
 }
 
 func (a alteredNodes) Uncordon(ctx context.Context, cluster, node string) (kubefacts.Node, *kubefacts.Problem) {
 	if a.uncordon {
 		return kubefacts.Node{}, nil
 	}
-	return a.Nodes.Uncordon(ctx, cluster, node)
+	return a.Nodes.Uncordon(ctx, a.swap(cluster), node)
 }
 
 func (a alteredNodes) ReleaseLease(ctx context.Context, cluster, node string) *kubefacts.Problem {
 	if a.release {
 		return nil
 	}
-	return a.Nodes.ReleaseLease(ctx, cluster, node)
+	return a.Nodes.ReleaseLease(ctx, a.swap(cluster), node)
 }
 
 func (a alteredNodes) Evict(ctx context.Context, cluster string, r kubefacts.EvictionRequest) kubefacts.Eviction {
@@ -100,13 +108,14 @@ func TestNodeLawsBite(t *testing.T) {
 		"lease at end": {alteredNodes{release: true}, "has the lease of its node", 1},
 		"other UID":    {alteredNodes{twice: true}, "is evicted from node", 1},
 		"elsewhere":    {alteredNodes{twice: true}, "is drained without a hold", 1},
+		"namesakes":    {alteredNodes{swapped: true}, "is cordoned, and is no host of the run", 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			played := 0
 			for s := c.first; played < 300; s++ {
 				h := newHistory(s)
-				if len(h.kubernetes) == 0 {
+				if len(h.kubernetes) == 0 || c.nodes.swapped && len(h.kubernetes) < 2 {
 					continue
 				}
 				played++

@@ -73,11 +73,15 @@ type clusterPod struct {
 	ends   time.Time // zero: nobody has deleted it
 }
 
-// AddNodeCluster adds a Kubernetes cluster whose nodes are these hosts and one node that is no host, so that every pod finds a place.
-func (s *Site) AddNodeCluster(name string, hosts []string, apps []App) *NodeCluster {
+// AddNodeCluster adds a Kubernetes cluster whose nodes are these hosts and one node that is no host, so that every pod finds a place. A namesake
+// is no host, either, and has the name of a host that is a node of another cluster.
+func (s *Site) AddNodeCluster(name string, hosts, namesakes []string, apps []App) *NodeCluster {
 	k := &NodeCluster{Name: name, site: s, leases: map[string]kubefacts.Lease{}, maintenances: map[string]time.Time{}}
-	for _, h := range append(slices.Clone(hosts), "other-"+name) {
+	for _, h := range slices.Concat(hosts, namesakes, []string{"other-" + name}) {
 		n := &clusterNode{Node: kubefacts.Node{Name: h, UID: "uid-" + h, KubeletVersion: "v1.37.2"}, host: s.hosts[h]}
+		if slices.Contains(namesakes, h) {
+			n.UID, n.host = "uid-of-namesake-"+h, nil
+		}
 		k.nodes = append(k.nodes, n)
 		for _, kind := range []string{"agent", "static"} {
 			k.pods = append(k.pods, &clusterPod{uid: kind + "-" + h, name: kind + "-" + h, node: h, mirror: kind == "static"})
