@@ -133,25 +133,28 @@ func (f *benchFleet) logInBare(b *testing.B) {
 	f.rounds++
 	workers := pool.New().WithMaxGoroutines(64).WithErrors()
 	for _, s := range f.servers {
-		workers.Go(func() error {
-			c, err := ssh.Dial("tcp", s.Addr(), &ssh.ClientConfig{
-				User: "core", Auth: []ssh.AuthMethod{ssh.PublicKeys(s.Key)},
-				HostKeyCallback: ssh.FixedHostKey(s.HostKey()), HostKeyAlgorithms: []string{ssh.KeyAlgoED25519},
-			})
-			if err != nil {
-				return err
-			}
-			defer func() { _ = c.Close() }()
-			session, err := c.NewSession()
-			if err != nil {
-				return err
-			}
-			return session.Run("true")
-		})
+		workers.Go(func() error { return logInOnce(s.Addr(), s.HostKey(), s.Key) })
 	}
 	if err := workers.Wait(); err != nil {
 		b.Fatal(err)
 	}
+}
+
+// logInOnce logs in to a host and runs "true".
+func logInOnce(address string, hostKey ssh.PublicKey, key ssh.Signer) error {
+	c, err := ssh.Dial("tcp", address, &ssh.ClientConfig{
+		User: "core", Auth: []ssh.AuthMethod{ssh.PublicKeys(key)},
+		HostKeyCallback: ssh.FixedHostKey(hostKey), HostKeyAlgorithms: []string{ssh.KeyAlgoED25519},
+	})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = c.Close() }()
+	session, err := c.NewSession()
+	if err != nil {
+		return err
+	}
+	return session.Run("true")
 }
 
 // checkVisitedOnce checks that in each round every host received one connection

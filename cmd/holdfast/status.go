@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"holdfast/engine"
+	"holdfast/engine/connection"
 	"holdfast/engine/planner"
 	"holdfast/engine/report"
 	"holdfast/engine/report/tables"
@@ -115,7 +116,7 @@ func (a *app) listHolds(ctx context.Context) error {
 		return err
 	}
 	defer s.close()
-	s.run.Modules = modules.HoldsOnly()
+	s.run.Modules, s.run.Hosts = modules.HoldsOnly(), connection.Visits{Hosts: s.hosts}
 	facts, err := s.gatherSelected(ctx)
 	if err != nil {
 		return err

@@ -25,6 +25,31 @@ func (h *Hosts) Login(ctx context.Context, host engine.Host, s rollout.Script) (
 	return reply, asUnreachable(err)
 }
 
+// Visits are Hosts for a command that runs one script on each host: Connect opens a new connection, and the end of the script
+// closes it. Kept connections cost 100 KB each.
+type Visits struct{ *Hosts }
+
+// Connect opens a connection to a host.
+func (v Visits) Connect(ctx context.Context, host engine.Host) (rollout.Conn, error) {
+	if v.isClosed() {
+		return nil, errClosed
+	}
+	c, err := v.dialer.Dial(ctx, TargetOf(host))
+	if err != nil {
+		return nil, withoutHost(err)
+	}
+	return visit{conn{c, host.Name, v.contents, v.secrets}}, nil
+}
+
+// visit is a connection for one script.
+type visit struct{ conn }
+
+// Run runs the script on the host as root, and closes the connection.
+func (v visit) Run(ctx context.Context, s rollout.Script) (rollout.Reply, error) {
+	defer func() { _ = v.host.Close() }() // the answer is there, so the error does not matter
+	return v.conn.Run(ctx, s)
+}
+
 func asUnreachable(err error) error {
 	f := new(engine.Failure)
 	if !errors.As(err, &f) || !slices.Contains([]string{remote.Refused.String(), remote.Lost.String(), remote.Timeout.String()}, string(f.Kind)) {

@@ -24,6 +24,7 @@ type Host struct {
 	sudo   sudo
 	done   chan struct{}
 
+	measure   sync.Once     // starts the first measurement
 	measured  chan struct{} // closed when roundTrip is known
 	roundTrip atomic.Int64  // nanoseconds
 
@@ -51,11 +52,6 @@ func newHost(d *Dialer, ep endpoint, client *ssh.Client, conn *activeConn) *Host
 		tunnels: map[*tunnel]struct{}{},
 	}
 	h.startWork(h.awaitEnd)
-	h.startWork(func() {
-		if h.sendKeepAlive() {
-			close(h.measured)
-		}
-	})
 	h.startWork(h.watchPeer)
 	return h
 }
@@ -141,11 +137,26 @@ func (h *Host) sendKeepAlive() bool {
 	return err == nil
 }
 
-// RoundTrip returns the last measured round trip to the host, or 0 if there is none yet.
-func (h *Host) RoundTrip() time.Duration { return time.Duration(h.roundTrip.Load()) }
+// RoundTrip returns the last measured round trip to the host. The first call starts a measurement, and returns 0 if there
+// is no other yet.
+func (h *Host) RoundTrip() time.Duration {
+	h.startMeasurement()
+	return time.Duration(h.roundTrip.Load())
+}
+
+func (h *Host) startMeasurement() {
+	h.measure.Do(func() {
+		h.startWork(func() {
+			if h.sendKeepAlive() {
+				close(h.measured)
+			}
+		})
+	})
+}
 
 // AwaitRoundTrip waits until RoundTrip is known, or the connection or the context has ended.
 func (h *Host) AwaitRoundTrip(ctx context.Context) {
+	h.startMeasurement()
 	select {
 	case <-h.measured:
 	case <-h.done:
