@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"runtime"
@@ -164,5 +165,27 @@ func TestLoginKinds(t *testing.T) {
 		if !errors.As(err, &f) || (f.Kind == engine.UnreachableFailure) != unreachable {
 			t.Errorf("%s: %v", h, err)
 		}
+	}
+}
+
+// TestVisits checks that each script has a connection of its own, which ends with the script.
+func TestVisits(t *testing.T) {
+	t.Parallel()
+	s := sshtest.Start(t, sshtest.Config{Exec: func(string, io.Reader, io.Writer, io.Writer) int { return 0 }})
+	hosts := NewHosts(remote.Options{Agent: "none"}, observe.ReadFileScript)
+	for n := range 2 {
+		c, err := Visits{hosts}.Connect(t.Context(), hostAt("h1", s))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = c.Run(t.Context(), rollout.Script{Text: "true"}) // the server starts no script
+		<-c.(visit).host.Done()
+		if s.Connections() != n+1 {
+			t.Errorf("%d connections for %d scripts", s.Connections(), n+1)
+		}
+	}
+	hosts.Close()
+	if _, err := (Visits{hosts}).Connect(t.Context(), hostAt("h1", s)); !errors.Is(err, errClosed) {
+		t.Errorf("after the end of the run: %v", err)
 	}
 }
