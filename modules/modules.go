@@ -16,7 +16,7 @@ import (
 )
 
 // HoldsOnly returns the module that observes boots and holds, for commands that ask for nothing else.
-func HoldsOnly() []engine.Module { return []engine.Module{hoststate.Module()} }
+func HoldsOnly() []engine.Module { return []engine.Module{hoststate.HoldModule()} }
 
 // All returns every module, in the order in which they change a host.
 func All() []engine.Module {
