@@ -83,6 +83,9 @@ func (h *Hosts) connectHost(ctx context.Context, host engine.Host) (*remote.Host
 		return nil, withoutHost(err)
 	}
 	s.conn = c
+	if host.Cluster != "" { // the time limits of etcd depend on it
+		c.MeasureRoundTrip()
+	}
 	h.mu.Lock()
 	h.latest[host.Name] = c
 	h.mu.Unlock()

@@ -137,14 +137,11 @@ func (h *Host) sendKeepAlive() bool {
 	return err == nil
 }
 
-// RoundTrip returns the last measured round trip to the host. The first call starts a measurement, and returns 0 if there
-// is no other yet.
-func (h *Host) RoundTrip() time.Duration {
-	h.startMeasurement()
-	return time.Duration(h.roundTrip.Load())
-}
+// RoundTrip returns the last measured round trip to the host, or 0 if there is none yet.
+func (h *Host) RoundTrip() time.Duration { return time.Duration(h.roundTrip.Load()) }
 
-func (h *Host) startMeasurement() {
+// MeasureRoundTrip starts the first measurement, and does not wait for it.
+func (h *Host) MeasureRoundTrip() {
 	h.measure.Do(func() {
 		h.startWork(func() {
 			if h.sendKeepAlive() {
@@ -156,7 +153,7 @@ func (h *Host) startMeasurement() {
 
 // AwaitRoundTrip waits until RoundTrip is known, or the connection or the context has ended.
 func (h *Host) AwaitRoundTrip(ctx context.Context) {
-	h.startMeasurement()
+	h.MeasureRoundTrip()
 	select {
 	case <-h.measured:
 	case <-h.done:
