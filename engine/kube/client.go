@@ -38,6 +38,8 @@ type Client struct {
 	http    *http.Client
 	server  string
 	expires time.Time // of the credentials; zero: not known
+
+	clock clockWatch
 }
 
 // open returns the HTTP client with credentials, and the URL of the server.
@@ -133,6 +135,7 @@ func (c *Client) sendOnce(ctx context.Context, r request, into any) error {
 	if err != nil {
 		return err
 	}
+	asked := c.bastion.Now()
 	res, err := client.Do(req)
 	if err != nil {
 		if ctx.Err() != nil {
@@ -141,6 +144,7 @@ func (c *Client) sendOnce(ctx context.Context, r request, into any) error {
 		return err
 	}
 	defer func() { _ = res.Body.Close() }()
+	c.clock.compare(res.Header.Get("Date"), asked, c.bastion.Now())
 	body := &io.LimitedReader{R: res.Body, N: maxAnswer}
 	if res.StatusCode < 200 || res.StatusCode > 299 {
 		return readStatus(res, body)

@@ -48,8 +48,8 @@ func (c *Client) changeNode(ctx context.Context, doing, name string, decide func
 	for try := 1; ; try++ {
 		var n wireNode
 		if err := c.get(ctx, nodePath(name), &n); err != nil {
-			if isStatus(err, http.StatusNotFound) {
-				return kubefacts.Node{Name: name, Deleted: true}, nil
+			if isGone(err) {
+				return kubefacts.Node{Name: name, Gone: true}, nil
 			}
 			return kubefacts.Node{}, c.describeError(doing, err)
 		}
@@ -75,6 +75,12 @@ func (c *Client) changeNode(ctx context.Context, doing, name string, decide func
 func isStatus(err error, code int) bool {
 	var status *statusError
 	return errors.As(err, &status) && status.code == code
+}
+
+// isGone reports whether the API has told that an object does not exist.
+func isGone(err error) bool {
+	var status *statusError
+	return errors.As(err, &status) && status.code == http.StatusNotFound && goneReasons[status.reason]
 }
 
 // Evict asks the API to end one pod. A pod that has been replaced by another of its name costs the budget of both even if the API then
@@ -119,8 +125,10 @@ func (c *Client) judgeEviction(p kubefacts.Pod, err error) kubefacts.Eviction {
 		}
 	}
 	switch {
-	case status.code == http.StatusTooManyRequests:
-		return e // the API limits its clients
+	case status.code == http.StatusTooManyRequests, status.code == http.StatusUnauthorized, status.code == http.StatusRequestTimeout:
+		return e // the API limits its clients, or a token is about to be replaced
+	case status.code == http.StatusNotFound && !goneReasons[status.reason]:
+		return e // a proxy answers, and no API
 	case status.code == http.StatusNotFound:
 		return kubefacts.Eviction{Kind: kubefacts.PodGone}
 	case status.code == http.StatusConflict:

@@ -72,6 +72,9 @@ func TestEvict(t *testing.T) {
 		"limited": {"web", func(s *kubetest.Server) {
 			s.Answer("/api/v1/namespaces/t/pods/web/eviction", func(w http.ResponseWriter, _ *http.Request) { kubetest.Refuse(w, 429, "too many requests") })
 		}, kubefacts.EvictionUnknown, "", ""},
+		"token expired": {"web", func(s *kubetest.Server) {
+			s.Answer("/api/v1/namespaces/t/pods/web/eviction", func(w http.ResponseWriter, _ *http.Request) { kubetest.Refuse(w, 401, "Unauthorized") })
+		}, kubefacts.EvictionUnknown, "", ""},
 		"without etcd": {"web", func(s *kubetest.Server) {
 			s.Answer("/api/v1/namespaces/t/pods/web/eviction", func(w http.ResponseWriter, _ *http.Request) {
 				kubetest.WriteJSON(w, 500, kubetest.Object{"kind": "Status", "reason": "InternalError", "message": "etcdserver: no leader", "code": 500})
@@ -164,7 +167,7 @@ func TestCordon(t *testing.T) {
 	if n, problem := c.Cordon(t.Context(), "main", "n", "holdfast-b-r"); problem != nil || !n.Cordoned || reads < 1 {
 		t.Errorf("%+v, %v after %d reads", n, problem, reads)
 	}
-	if n, problem := c.Uncordon(t.Context(), "main", "gone"); problem != nil || !n.Deleted {
+	if n, problem := c.Uncordon(t.Context(), "main", "gone"); problem != nil || !n.Gone {
 		t.Errorf("%+v, %v", n, problem)
 	}
 	s.Deny(kubetest.Right{Verb: "patch", Resource: "nodes"})
@@ -251,6 +254,69 @@ func TestLease(t *testing.T) {
 				t.Errorf("%v, %v", problem, s.Requests())
 			}
 		})
+	}
+}
+
+// TestClockOfAPI: leases are judged and written by the clock of the cluster, also if that of the bastion is wrong.
+func TestClockOfAPI(t *testing.T) {
+	api := time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)
+	for name, x := range map[string]struct {
+		bastion time.Duration // how far its clock is ahead
+		lease   kubetest.Object
+		want    kubefacts.LeaseAnswer
+		renewed string
+	}{
+		"the bastion is ahead, and the lease is not over": {2 * time.Hour, kubetest.Lease("n", "nhc", "2026-11-27T11:59:30.000000Z", 60), kubefacts.LeaseForeign, ""},
+		"the bastion is behind, and the lease is valid":   {-2 * time.Hour, kubetest.Lease("n", "nhc", "2026-11-27T11:59:30.000000Z", 60), kubefacts.LeaseForeign, ""},
+		"the bastion is behind, and the lease is over":    {-2 * time.Hour, kubetest.Lease("n", "nhc", "2026-11-27T11:00:00.000000Z", 60), kubefacts.LeaseTaken, "2026-11-27T12:00:00.000000Z"},
+		"the bastion is ahead":                            {2 * time.Hour, kubetest.Lease("n", "", "2026-11-27T11:00:00.000000Z", 60), kubefacts.LeaseTaken, "2026-11-27T12:00:01.000000Z"},
+		"the clocks agree":                                {time.Second / 2, kubetest.Lease("n", "", "2026-11-27T11:00:00.000000Z", 60), kubefacts.LeaseTaken, "2026-11-27T12:00:00.500000Z"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := kubetest.Start(t)
+			s.SetClock(api)
+			x.lease["metadata"].(kubetest.Object)["resourceVersion"] = "7"
+			s.SetList(kubetest.Nodes, kubetest.Node("n", "10.0.0.1"))
+			s.SetList(kubetest.Leases, x.lease)
+			now := api.Add(x.bastion)
+			c := newClient(kubeconfigOf(s), now)
+			state := c.Gather(t.Context(), []string{"main"})["main"].MatchHosts([]kubefacts.Host{{Name: "n"}}, now)["n"]
+			got, _, problem := c.TakeLease(t.Context(), "main", kubefacts.LeaseRequest{Node: "n", Holder: "holdfast-b-r", Duration: time.Hour})
+			if problem != nil || got != x.want || (state.Absence == kubefacts.Leased) != (got == kubefacts.LeaseForeign) {
+				t.Errorf("%s, %v, %+v", got, problem, state)
+			}
+			if spec := s.Read(kubetest.Leases, "node-n")["spec"].(kubetest.Object); x.renewed != "" && spec["renewTime"] != x.renewed {
+				t.Errorf("%v", spec)
+			}
+		})
+	}
+}
+
+// TestProxyWithoutServer: an answer of a proxy whose API servers are away does not mean that an object is gone.
+func TestProxyWithoutServer(t *testing.T) {
+	s := kubetest.Start(t)
+	for _, path := range []string{kubetest.Nodes + "/n", kubetest.Leases, kubetest.Leases + "/node-n", "/api/v1/namespaces/t/pods/web", "/api/v1/namespaces/t/pods/web/eviction"} {
+		s.Answer(path, http.NotFound)
+	}
+	c := newClient(kubeconfigOf(s), time.Now())
+	_, cordon := c.Cordon(t.Context(), "main", "n", "holdfast-b-r")
+	_, uncordon := c.Uncordon(t.Context(), "main", "n")
+	_, read := c.ReadNode(t.Context(), "main", "n")
+	_, _, lease := c.TakeLease(t.Context(), "main", kubefacts.LeaseRequest{Node: "n", Holder: "holdfast-b-r", Duration: time.Hour})
+	gathered := c.Gather(t.Context(), []string{"main"})["main"]
+	for i, problem := range []*kubefacts.Problem{cordon, uncordon, read, lease, c.ReleaseLease(t.Context(), "main", "n"), gathered.Problem} {
+		if problem == nil || problem.Kind != kubefacts.NotKubernetes {
+			t.Errorf("%d: %v", i, problem)
+		}
+	}
+	pod := kubefacts.EvictionRequest{Pod: kubefacts.Pod{Namespace: "t", Name: "web", UID: "u-web"}}
+	if e := c.Evict(t.Context(), "main", pod); e.Kind != kubefacts.EvictionUnknown {
+		t.Errorf("the pod counts as gone: %+v", e)
+	}
+	s.SetList(kubetest.Pods, newPod("web", "u-web"))
+	s.Answer("/api/v1/namespaces/t/pods/web", nil)
+	if e := c.Evict(t.Context(), "main", pod); e.Kind != kubefacts.EvictionUnknown {
+		t.Errorf("the pod counts as gone: %+v", e)
 	}
 }
 

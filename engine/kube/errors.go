@@ -37,6 +37,9 @@ type statusReason string
 
 const noReason statusReason = ""
 
+// goneReasons has the reason of an API that does not have the object. A proxy without a server answers 404, too, and has no Status.
+var goneReasons = map[statusReason]bool{"NotFound": true}
+
 // statusCause is one cause in the details of a Status.
 type statusCause struct {
 	Reason  causeType `json:"reason"`
@@ -65,6 +68,12 @@ type tooLargeError struct{}
 func (tooLargeError) Error() string {
 	return fmt.Sprintf("the answer has more than %d MiB", maxAnswer>>20)
 }
+
+// slowError is the end of the time for all answers.
+type slowError struct{ limit time.Duration }
+
+// Error tells the limit.
+func (e *slowError) Error() string { return fmt.Sprintf("not all answers within %s", e.limit) }
 
 // decodeError tells a connection that broke from an answer that is not of Kubernetes.
 func decodeError(err error) error {
@@ -114,11 +123,16 @@ func (c *Client) describeError(doing string, err error) *kubefacts.Problem {
 		return problem
 	}
 	kind, hint := classifyError(err)
+	argument := "kubeconfig"
 	var status *statusError
-	if errors.As(err, &status) {
+	var slow *slowError
+	switch {
+	case errors.As(err, &status):
 		kind, hint = classifyStatus(status.code)
+	case errors.As(err, &slow):
+		argument, hint = "timeout", "find out whether the API server runs; if it is only slow, set a longer timeout in its kubernetes block"
 	}
-	return problemAt(c.cluster, "kubeconfig", kubefacts.Problem{Kind: kind, Cause: fmt.Sprintf("%s: %s", doing, errorText(withoutURL(err))), Hint: hint})
+	return problemAt(c.cluster, argument, kubefacts.Problem{Kind: kind, Cause: fmt.Sprintf("%s: %s", doing, errorText(withoutURL(err))), Hint: hint})
 }
 
 func classifyStatus(code int) (kubefacts.ProblemKind, string) {

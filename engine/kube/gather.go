@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"strings"
 	"time"
 
@@ -24,10 +23,11 @@ const leasePrefix = "node-"
 const maxName = 253
 
 // Gather reads the nodes of the cluster, and who else works on them. A problem is part of the facts.
-func (c *Client) Gather(ctx context.Context) kubefacts.ClusterFacts {
+func (c *Client) Gather(ctx context.Context) (facts kubefacts.ClusterFacts) {
 	ctx, cancel := c.limitTime(ctx)
 	defer cancel()
-	facts := kubefacts.ClusterFacts{Name: c.cluster.Name}
+	facts.Name = c.cluster.Name
+	defer func() { facts.ClockAhead = c.readClockAhead() }()
 	if err := c.gatherNodes(ctx, &facts); err != nil {
 		facts.Nodes, facts.Problem = nil, c.describeError("listing the nodes", err)
 		return facts
@@ -53,13 +53,16 @@ func (c *Client) Gather(ctx context.Context) kubefacts.ClusterFacts {
 // limitTime bounds one look at the cluster.
 func (c *Client) limitTime(ctx context.Context) (context.Context, context.CancelFunc) {
 	limit := cmp.Or(time.Duration(c.cluster.Timeout), defaultTimeout)
-	return context.WithTimeoutCause(ctx, limit, fmt.Errorf("not all answers within %s", limit))
+	return context.WithTimeoutCause(ctx, limit, &slowError{limit})
 }
 
-// ReadNode reads one node.
+// ReadNode reads one node. A node that does not exist is Gone.
 func (c *Client) ReadNode(ctx context.Context, name string) (kubefacts.Node, *kubefacts.Problem) {
 	var n wireNode
-	if err := c.get(ctx, "/api/v1/nodes/"+url.PathEscape(name), &n); err != nil {
+	switch err := c.get(ctx, nodePath(name), &n); {
+	case isGone(err):
+		return kubefacts.Node{Name: name, Gone: true}, nil
+	case err != nil:
 		return kubefacts.Node{}, c.describeError("reading node "+name, err)
 	}
 	return n.facts(), nil
@@ -88,7 +91,10 @@ func (c *Client) gatherLeases(ctx context.Context, facts *kubefacts.ClusterFacts
 			facts.Leases = append(facts.Leases, l.facts(node))
 		}
 	}
-	return withoutMissing(leases.read(ctx, c))
+	if err := leases.read(ctx, c); !isGone(err) {
+		return err
+	}
+	return nil
 }
 
 // gatherMaintenances asks first whether the API has NodeMaintenances: without a right, an API refuses to list them in

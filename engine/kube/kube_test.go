@@ -46,7 +46,7 @@ func (p program) Output(ctx context.Context, words, env []string) ([]byte, error
 func gatherCluster(t *testing.T, c engine.KubernetesCluster, f files, p program) kubefacts.ClusterFacts {
 	t.Helper()
 	c.Name, c.Kubeconfig = "main", "/etc/kube.conf"
-	c.Positions = map[string]string{"": "a.hcl:1:1", "kubeconfig": "a.hcl:2:3", "context": "a.hcl:3:3"}
+	c.Positions = map[string]string{"": "a.hcl:1:1", "kubeconfig": "a.hcl:2:3", "context": "a.hcl:3:3", "timeout": "a.hcl:4:3"}
 	clusters := kube.NewClusters(engine.Inventory{Kubernetes: []engine.KubernetesCluster{c}}, kube.Bastion{
 		Files: f, Programs: p, Agent: "holdfast/test", Now: time.Now, Sleep: func(context.Context, time.Duration) error { return nil },
 	})
@@ -195,7 +195,7 @@ func TestSilent(t *testing.T) {
 	})
 	defer close(done)
 	p := gatherCluster(t, engine.KubernetesCluster{Timeout: engine.Duration(50 * time.Millisecond)}, kubeconfigOf(s), nil).Problem
-	if p == nil || p.Kind != kubefacts.Unreachable || !strings.HasPrefix(p.Cause, "listing the nodes: not all answers within 50ms") {
+	if p == nil || p.Kind != kubefacts.Unreachable || !strings.HasPrefix(p.Cause, "listing the nodes: not all answers within 50ms") || !strings.Contains(p.Hint, "set a longer timeout") || p.Position != "a.hcl:4:3" {
 		t.Errorf("%v", p)
 	}
 }
@@ -362,7 +362,11 @@ func TestReadNode(t *testing.T) {
 		t.Errorf("%+v, %v", n, problem)
 	}
 	s.Answer(kubetest.Nodes+"/n", func(w http.ResponseWriter, _ *http.Request) { kubetest.Refuse(w, 404, `nodes "n" not found`) })
-	if _, problem := c.ReadNode(t.Context(), "main", "n"); problem == nil || !strings.Contains(problem.Cause, `reading node n: 404 Not Found: nodes "n" not found`) {
+	if n, problem := c.ReadNode(t.Context(), "main", "n"); problem != nil || !n.Gone || n.Name != "n" {
+		t.Errorf("%+v, %v", n, problem)
+	}
+	s.Answer(kubetest.Nodes+"/n", func(w http.ResponseWriter, _ *http.Request) { kubetest.Refuse(w, 500, "no etcd") })
+	if _, problem := newClient(kubeconfigOf(s), time.Now()).ReadNode(t.Context(), "main", "n"); problem == nil || !strings.Contains(problem.Cause, "reading node n: 500 Internal Server Error: no etcd") {
 		t.Error(problem)
 	}
 }

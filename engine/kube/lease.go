@@ -16,7 +16,7 @@ const microTime = "2006-01-02T15:04:05.000000Z07:00"
 
 func leasePath(node string) string { return leasesPath + "/" + url.PathEscape(leasePrefix+node) }
 
-// TakeLease takes the lease of a node, also from a run of holdfast, and from a tool whose lease is not valid any more. The lease lasts as
+// TakeLease takes the lease of a node, also from a run of holdfast, and from a tool whose lease is not valid any more by the clock of the API. The lease lasts as
 // long as the hold of the host, so nobody has to renew it. With LeaseForeign, it returns the lease of the other tool.
 func (c *Client) TakeLease(ctx context.Context, r kubefacts.LeaseRequest) (kubefacts.LeaseAnswer, kubefacts.Lease, *kubefacts.Problem) {
 	doing := "taking the lease of node " + r.Node
@@ -29,19 +29,19 @@ func (c *Client) TakeLease(ctx context.Context, r kubefacts.LeaseRequest) (kubef
 		switch {
 		case isStatus(err, http.StatusForbidden):
 			return kubefacts.LeaseUnused, kubefacts.Lease{}, nil // a warning of the facts names the right
-		case err != nil && !isStatus(err, http.StatusNotFound):
+		case err != nil && !isGone(err):
 			return "", kubefacts.Lease{}, c.describeError(doing, err)
 		}
 		old := found.facts(r.Node)
-		if exists && !old.IsOwn() && old.IsValid(c.bastion.Now()) {
+		if exists && !old.IsOwn() && old.IsValid(c.readAPIClock()) {
 			return kubefacts.LeaseForeign, old, nil
 		}
 		switch err := c.writeLease(ctx, r, found, exists); {
 		case err == nil:
 			return kubefacts.LeaseTaken, kubefacts.Lease{}, nil
-		case !exists && isStatus(err, http.StatusNotFound):
+		case !exists && isGone(err):
 			return kubefacts.LeaseUnused, kubefacts.Lease{}, nil // the namespace does not exist
-		case !isStatus(err, http.StatusConflict) && !isStatus(err, http.StatusNotFound) || try >= maxConflicts:
+		case !isStatus(err, http.StatusConflict) && !isGone(err) || try >= maxConflicts:
 			return "", kubefacts.Lease{}, c.describeError(doing, err)
 		}
 	}
@@ -49,7 +49,7 @@ func (c *Client) TakeLease(ctx context.Context, r kubefacts.LeaseRequest) (kubef
 
 // writeLease creates the lease, or replaces the one that was found if it is still the same.
 func (c *Client) writeLease(ctx context.Context, r kubefacts.LeaseRequest, found wireLease, exists bool) error {
-	now := c.bastion.Now().UTC().Format(microTime)
+	now := c.readAPIClock().UTC().Format(microTime)
 	acquired, transitions := now, found.Spec.LeaseTransitions
 	if exists && found.Spec.HolderIdentity != r.Holder {
 		transitions++
@@ -82,7 +82,7 @@ func (c *Client) ReleaseLease(ctx context.Context, node string) *kubefacts.Probl
 	for try := 1; ; try++ {
 		var found wireLease
 		if err := c.get(ctx, leasePath(node), &found); err != nil {
-			if isStatus(err, http.StatusNotFound) || isStatus(err, http.StatusForbidden) {
+			if isGone(err) || isStatus(err, http.StatusForbidden) {
 				return nil
 			}
 			return c.describeError(doing, err)
@@ -94,7 +94,7 @@ func (c *Client) ReleaseLease(ctx context.Context, node string) *kubefacts.Probl
 		var answer map[string]any
 		err := c.send(ctx, request{http.MethodDelete, leasePath(node), "application/json", only}, &answer)
 		switch {
-		case err == nil, isStatus(err, http.StatusNotFound):
+		case err == nil, isGone(err):
 			return nil
 		case !isStatus(err, http.StatusConflict) || try >= maxConflicts:
 			return c.describeError(doing, err)

@@ -211,7 +211,8 @@ type wireBudget struct {
 				Values   []string `json:"values"`
 			} `json:"matchExpressions"`
 		} `json:"selector"`
-		UnhealthyPodEvictionPolicy string `json:"unhealthyPodEvictionPolicy"`
+		UnhealthyPodEvictionPolicy string          `json:"unhealthyPodEvictionPolicy"`
+		MinAvailable               json.RawMessage `json:"minAvailable"` // a number, or a percentage as text
 	} `json:"spec"`
 	Status struct {
 		ObservedGeneration int64 `json:"observedGeneration"`
@@ -238,8 +239,9 @@ func (b wireBudget) facts() kubefacts.Budget {
 	f := kubefacts.Budget{
 		Namespace: shortenText(b.Metadata.Namespace), Name: shortenText(b.Metadata.Name),
 		Expected: b.Status.ExpectedPods, Desired: b.Status.DesiredHealthy, Healthy: b.Status.CurrentHealthy, Allowed: b.Status.DisruptionsAllowed,
-		Stale:         b.Status.ObservedGeneration < b.Metadata.Generation,
-		AllowsUnready: b.Spec.UnhealthyPodEvictionPolicy == "AlwaysAllow",
+		Stale:           b.Status.ObservedGeneration < b.Metadata.Generation,
+		AllowsUnready:   b.Spec.UnhealthyPodEvictionPolicy == "AlwaysAllow",
+		CountsByControl: json.Unmarshal(b.Spec.MinAvailable, new(int)) != nil,
 	}
 	for _, c := range b.Status.Conditions {
 		if c.Type == "DisruptionAllowed" && c.Status == "False" && c.Reason == syncFailed {

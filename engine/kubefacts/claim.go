@@ -12,6 +12,14 @@ type Claim struct {
 	Allowed int // evictions that the budget allows now
 }
 
+// GuardOf returns the PodDisruptionBudget that alone guards a pod that is Ready, as NAMESPACE/NAME, or "".
+func (w Workload) GuardOf(p Pod) string {
+	if budgets := w.budgetsOf(p); len(budgets) == 1 && p.Ready && !p.Pending && !p.Finished && !p.Terminating {
+		return budgets[0].String()
+	}
+	return ""
+}
+
 // Claims returns the claims of a drain of the node, sorted. Pods that are not Ready claim nothing: most budgets let them go.
 func (w Workload) Claims(node string, o DrainOptions) []Claim {
 	claims := map[string]Claim{}

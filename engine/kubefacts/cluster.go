@@ -16,6 +16,7 @@ type ClusterFacts struct {
 	Leases       []Lease       // leases of nodes, which tools for maintenance take
 	Maintenances []Maintenance // objects NodeMaintenance
 	Warnings     []Problem     // why some of the facts are missing
+	ClockAhead   time.Duration // how far the clock of the API is ahead of the bastion's
 }
 
 // Node is one node of a cluster.
@@ -31,6 +32,7 @@ type Node struct {
 	BootID         string // boot of the kernel when the node last reported it, without soft reboots
 	KubeletVersion string
 	Deleted        bool // the Node object is being deleted
+	Gone           bool // no node has the name; the other fields are not known
 }
 
 // Taint is a taint of a node.
@@ -118,6 +120,7 @@ type NodeState struct {
 	Node    string `json:"node,omitempty"`     // name of the node; "": not known
 	Problem string `json:"problem,omitempty"`  // why the node of the host is not known
 	APIAway bool   `json:"api_away,omitempty"` // that is because the API does not tell its nodes
+	MayRun  bool   `json:"-"`                  // and the API may run all the same: the kubeconfig or the rights are wrong
 
 	Absence        Absence `json:"absence,omitempty"`     // why the node takes no work; "": it does
 	Text           string  `json:"text,omitempty"`        // the absence, in words
@@ -138,7 +141,7 @@ func (c ClusterFacts) absenceOf(n Node, now time.Time) (Absence, string) {
 		return BeingDeleted, "its node is being deleted"
 	}
 	for _, l := range c.Leases {
-		if l.Node == n.Name && l.IsValid(now) && !l.IsOwn() {
+		if l.Node == n.Name && l.IsValid(now.Add(c.ClockAhead)) && !l.IsOwn() {
 			return Leased, fmt.Sprintf("%s has the lease of its node", l.Holder)
 		}
 	}

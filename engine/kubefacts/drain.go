@@ -39,6 +39,8 @@ type Budget struct {
 
 	SyncFailure string // why the controller manager cannot compute the status; "": it can
 
+	CountsByControl bool // it counts only pods of controllers, by the scale of these: it has a maxUnavailable or a percentage
+
 	AllowsUnready bool // pods that are not ready may always be evicted (unhealthyPodEvictionPolicy AlwaysAllow)
 }
 
@@ -222,6 +224,10 @@ func (w Workload) findObstacles(p Pod, o DrainOptions) map[ObstacleKind]string {
 		case b.Stale:
 			found[BudgetStale] = fmt.Sprintf("the status of PodDisruptionBudget %s is not up to date, so it allows no eviction; find out whether the controller manager runs", b)
 		case b.Allowed > 0:
+		case b.Expected == 0 && b.CountsByControl && !p.Controlled:
+			found[BudgetImpossible] = fmt.Sprintf("PodDisruptionBudget %s counts only pods of controllers, and has none, so it never allows an eviction; set its minAvailable to a number of pods", b)
+		case b.Expected == 0:
+			found[BudgetExhausted] = fmt.Sprintf("PodDisruptionBudget %s counts no pods yet, so it allows no eviction now", b)
 		case b.Desired >= b.Expected:
 			found[BudgetImpossible] = fmt.Sprintf("PodDisruptionBudget %s needs %d healthy pods of %d, so it never allows an eviction; change its minAvailable or maxUnavailable, or add pods", b, b.Desired, b.Expected)
 		default:

@@ -51,6 +51,8 @@ type DrainAction struct {
 // Next returns the next action for a node and its pods, as they are now.
 func (d *Drain) Next(n Node, w Workload) DrainAction {
 	switch {
+	case n.Gone:
+		return DrainAction{Failure: DescribeGone(n.Name)}
 	case d.NodeUID != "" && n.UID != d.NodeUID:
 		return DrainAction{Failure: fmt.Sprintf("node %s is not the one that was cordoned: it has been registered again", n.Name)}
 	case !n.Cordoned:
@@ -80,6 +82,11 @@ func (d *Drain) Next(n Node, w Workload) DrainAction {
 	}
 	a.Done = len(a.Left) == 0
 	return a
+}
+
+// DescribeGone tells that a node does not exist any more.
+func DescribeGone(node string) string {
+	return fmt.Sprintf("node %s is gone: somebody has deleted it from its cluster", node)
 }
 
 // whyNever returns why a pod can never be evicted, or "".

@@ -20,7 +20,7 @@ func (c ClusterFacts) MatchHosts(hosts []Host, now time.Time) map[string]NodeSta
 	states := make(map[string]NodeState, len(hosts))
 	if c.Problem != nil {
 		for _, h := range hosts {
-			states[h.Name] = NodeState{Cluster: c.Name, APIAway: true, Problem: fmt.Sprintf("the API of Kubernetes cluster %s does not tell: %s", c.Name, c.Problem.Cause)}
+			states[h.Name] = NodeState{Cluster: c.Name, APIAway: true, MayRun: c.Problem.Kind.IsOfBastion(), Problem: fmt.Sprintf("the API of Kubernetes cluster %s does not tell: %s", c.Name, c.Problem.Cause)}
 		}
 		return states
 	}

@@ -49,13 +49,14 @@ const (
 	TooLarge           ProblemKind = "too-large"           // an answer with more bytes than any cluster needs
 )
 
-// IsAway reports whether the API may answer later, without a change by a person.
-func (k ProblemKind) IsAway() bool {
+// IsOfBastion reports whether a person must change the kubeconfig or the rights of its user. The API may run, so a drain must not be skipped for
+// it. Credentials and certificates that have expired do not count: they are renewed with the help of the hosts that the API runs on.
+func (k ProblemKind) IsOfBastion() bool {
 	switch k {
-	case Unreachable, TooManyRequests, ServerError, ListExpired:
+	case KubeconfigMissing, KubeconfigInvalid, ContextUnknown, Forbidden:
 		return true
-	case KubeconfigMissing, KubeconfigInvalid, ContextUnknown, CertificateExpired, PluginFailed, PluginHangs,
-		ServerUntrusted, Unauthorized, Forbidden, NotKubernetes, ListEndless, TooLarge:
+	case Unreachable, TooManyRequests, ServerError, ListExpired, CertificateExpired, PluginFailed, PluginHangs,
+		ServerUntrusted, Unauthorized, NotKubernetes, ListEndless, TooLarge:
 	}
 	return false
 }

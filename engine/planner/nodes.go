@@ -78,6 +78,8 @@ func (s *surveyResult) judgeUnknownNode(in Input, t engine.Target, hp engine.Hos
 		return engine.Unclear, n.Problem + AdviseNode
 	case d == nil:
 		return "", ""
+	case n.MayRun && d.Kubernetes != nil && d.Kubernetes.WhenUnreachable == engine.SkipUnreachable:
+		return engine.KubernetesAway, n.Problem + "; the API may run, so the drain is not skipped"
 	case d.Kubernetes != nil && d.Kubernetes.WhenUnreachable == engine.SkipUnreachable:
 		s.addWarning("%s: %s; it is disrupted without a drain, because the drain of its pool has when_unreachable = \"skip\"", t.Host.Name, n.Problem)
 		return "", ""

@@ -97,7 +97,7 @@ func (d *nodeDrain) look(ctx context.Context) (missing string, fatal error) {
 		}
 	}
 	if d.lost != nil {
-		if !d.cordoned && d.want.Options.WhenUnreachable == engine.SkipUnreachable && d.Clock.Now().Sub(d.began) >= skipWithoutAPI {
+		if !d.cordoned && d.want.Options.WhenUnreachable == engine.SkipUnreachable && !d.lost.Kind.IsOfBastion() && d.Clock.Now().Sub(d.began) >= skipWithoutAPI {
 			d.emitWarning(d.hp.Host + ": " + d.step.Name + ": " + d.lost.Text() + "; it is disrupted without a drain, because the drain of its pool has when_unreachable = \"skip\"")
 			return "", nil
 		}
@@ -120,7 +120,7 @@ func (d *nodeDrain) look(ctx context.Context) (missing string, fatal error) {
 	if next.Done {
 		return "", nil
 	}
-	d.evict(ctx, next.Evict)
+	d.evict(ctx, next.Evict, w)
 	return d.reportWait("pods of "+strings.Join(d.drain.BudgetsThatHold(next.Left), ", "), d.drain.DescribeLeft(next.Left)), nil
 }
 
@@ -147,6 +147,9 @@ func (d *nodeDrain) takeNode(ctx context.Context) error {
 			d.lost = problem
 			return nil
 		}
+		if n.Gone {
+			return refuseGone(n)
+		}
 		answer, foreign, problem := d.Nodes.TakeLease(ctx, d.want.Cluster, kubefacts.LeaseRequest{Node: n.Name, NodeUID: n.UID, Holder: run, Duration: toDuration(d.want.LeaseFor)})
 		switch {
 		case problem != nil:
@@ -162,22 +165,39 @@ func (d *nodeDrain) takeNode(ctx context.Context) error {
 		d.lost = problem
 		return nil
 	}
+	if n.Gone {
+		return refuseGone(n)
+	}
 	d.cordoned, d.drain.NodeUID, d.taken.cordoned = true, n.UID, n.CordonedBy != ""
 	return nil
 }
 
-// evict asks for the end of pods, one after the other, because each eviction may use up the budget of the next.
-func (d *nodeDrain) evict(ctx context.Context, pods []kubefacts.Pod) {
+func refuseGone(n kubefacts.Node) error {
+	return &engine.Failure{Kind: engine.DrainFailure, Cause: kubefacts.DescribeGone(n.Name)}
+}
+
+// evict asks for the end of pods, one after the other, because each eviction may use up the budget of the next. A budget that has refused is not
+// asked again in the same look: the pods of a node are often many, and share it.
+func (d *nodeDrain) evict(ctx context.Context, pods []kubefacts.Pod, w kubefacts.Workload) {
 	var grace *int
 	if g := d.want.Options.GracePeriod; g != nil {
 		seconds := int(toDuration(*g) / time.Second)
 		grace = &seconds
 	}
+	refusals := map[string]kubefacts.Eviction{} // by budget
 	for _, p := range pods {
 		if ctx.Err() != nil {
 			return
 		}
-		d.drain.Note(p, d.Nodes.Evict(ctx, d.want.Cluster, kubefacts.EvictionRequest{Pod: p, Grace: grace}))
+		guard := w.GuardOf(p)
+		e, refused := refusals[guard]
+		if !refused {
+			e = d.Nodes.Evict(ctx, d.want.Cluster, kubefacts.EvictionRequest{Pod: p, Grace: grace})
+		}
+		if guard != "" && e.Kind == kubefacts.BudgetRefused {
+			refusals[guard] = e
+		}
+		d.drain.Note(p, e)
 	}
 }
 

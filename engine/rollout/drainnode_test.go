@@ -1,6 +1,7 @@
 package rollout_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -76,6 +77,11 @@ func TestDrainNode(t *testing.T) {
 		"registered again": {engine.KubernetesDrain{}, func(k *simulator.Kubernetes) {
 			k.OnEvict(func(string) { k.ChangeNode("worker-0", func(n *kubefacts.Node) { n.UID, n.CordonedBy = "other", "" }) })
 		}, engine.ExitFailed, "", "lease worker-0, cordon worker-0, evict db0, evict web0, release worker-0", "is not the one that was cordoned"},
+		"deleted by somebody": {engine.KubernetesDrain{}, func(k *simulator.Kubernetes) {
+			k.OnEvict(func(string) {
+				k.ChangeNode("worker-0", func(n *kubefacts.Node) { *n = kubefacts.Node{Name: n.Name, Gone: true} })
+			})
+		}, engine.ExitFailed, "", "lease worker-0, cordon worker-0, evict db0, evict web0, release worker-0", "worker-0: drain: node worker-0 is gone: somebody has deleted it from its cluster"},
 		"the API is away":           {engine.KubernetesDrain{}, func(k *simulator.Kubernetes) { k.SetAway(true) }, engine.ExitUnreachable, "", "", "so nobody knows whether it can be drained"},
 		"the API is away, and skip": {engine.KubernetesDrain{WhenUnreachable: engine.SkipUnreachable}, func(k *simulator.Kubernetes) { k.SetAway(true) }, engine.ExitOK, "worker-0 worker-1", "", "it is disrupted without a drain"},
 		"the API is lost for a while": {engine.KubernetesDrain{}, func(k *simulator.Kubernetes) {
@@ -92,6 +98,17 @@ func TestDrainNode(t *testing.T) {
 				time.AfterFunc(6*time.Minute, func() { k.SetAway(false) })
 			})
 		}, engine.ExitFailed, "", "lease worker-0, cordon worker-0, evict db0, uncordon worker-0, release worker-0", "the API of Kubernetes cluster main does not answer: connection refused"},
+		"a kubeconfig without rights, and skip": {engine.KubernetesDrain{WhenUnreachable: engine.SkipUnreachable}, func(k *simulator.Kubernetes) {
+			k.SetProblem(&kubefacts.Problem{Kind: kubefacts.Forbidden, Cause: "403 Forbidden", Hint: "give the role"})
+		}, engine.ExitUnreachable, "", "", "the API may run, so the drain is not skipped"},
+		"rights that are lost, and skip": {engine.KubernetesDrain{WhenUnreachable: engine.SkipUnreachable}, func(k *simulator.Kubernetes) {
+			k.OnChange(func(number int) {
+				if number == 1 { // the lease
+					k.LoseAPI(&kubefacts.Problem{Kind: kubefacts.Forbidden, Cause: "403 Forbidden", Hint: "give the role"})
+					time.AfterFunc(6*time.Minute, func() { k.SetAway(false) })
+				}
+			})
+		}, engine.ExitFailed, "", "lease worker-0, release worker-0", "403 Forbidden"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -122,6 +139,43 @@ func TestDrainNode(t *testing.T) {
 			})
 		})
 	}
+}
+
+// countingNodes counts the evictions that are asked for.
+type countingNodes struct {
+	rollout.Nodes
+
+	asked map[string]int // by pod
+}
+
+func (c countingNodes) Evict(ctx context.Context, cluster string, r kubefacts.EvictionRequest) kubefacts.Eviction {
+	c.asked[r.Pod.Name]++
+	return c.Nodes.Evict(ctx, cluster, r)
+}
+
+// TestDrainAsksEachBudgetOnce: a look at a node with many pods of one budget without room asks for one eviction only, and names them all.
+func TestDrainAsksEachBudgetOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site, k := newDrainingSite(t, engine.KubernetesDrain{})
+		k.AddBudget("b", "web", 0)
+		for i := range 100 {
+			k.AddPod("worker-0", kubefacts.Pod{Name: fmt.Sprint("web-", i), Labels: map[string]string{"app": "web"}, Controlled: true, Ready: true})
+		}
+		k.AddPod("worker-0", kubefacts.Pod{Name: "web-unready", Labels: map[string]string{"app": "web"}, Controlled: true})
+		b := site.Bastion("run-1")
+		said := ""
+		b.Watch = func(e event.Event) { said += strings.Join(describeForTest(e), "\n") + "\n" }
+		counted := countingNodes{k, map[string]int{}}
+		end := applyRun(b, func(r *rollout.Run) { r.Nodes = counted })
+		failOnErrors(t, checkLaws(site))
+		looks := counted.asked["web-0"]
+		if end.Exit != engine.ExitFailed || looks < 10 || counted.asked["web-1"] > 0 || counted.asked["web-99"] > 0 || counted.asked["web-unready"] != looks {
+			t.Errorf("exit %d, %v", end.Exit, counted.asked)
+		}
+		if !strings.Contains(said, "t/web-0, t/web-1, t/web-10, t/web-11, t/web-12, and 97 more (PodDisruptionBudget t/b: it needs more healthy pods)") {
+			t.Error(said)
+		}
+	})
 }
 
 // TestDrainNodeKilled kills a run after every change of the cluster and every event of the first host. The next run of the same bastion finishes the

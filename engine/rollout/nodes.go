@@ -118,6 +118,8 @@ func (w *hostWait) awaitNode(ctx context.Context, want engine.AwaitNode) error {
 		switch {
 		case problem != nil:
 			return problem.Text(), nil
+		case n.Gone:
+			return fmt.Sprintf("node %s is gone, and its kubelet has not registered it again", n.Name), nil
 		case n.Deleted:
 			return "", nil // a person deletes it: nobody waits for it
 		case !n.Ready:

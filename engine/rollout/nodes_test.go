@@ -52,6 +52,8 @@ func TestAwaitNode(t *testing.T) {
 		"old, after soft reboots": {answers{old}, engine.AwaitNode{Rebooted: true}, "not done within 1m0s: the kubelet of node n has not reported its new boot", "b1+2"},
 		"never Ready":             {answers{node(kubefacts.Node{Name: "n", NotReady: "NetworkNotReady: x"})}, engine.AwaitNode{}, "node n is not Ready (NetworkNotReady: x)", ""},
 		"the API stays away":      {answers{away}, engine.AwaitNode{}, "connection refused; start it", ""},
+		"gone, and back":          {answers{node(kubefacts.Node{Name: "n", Gone: true}), node(kubefacts.Node{Ready: true, BootID: "b2"})}, engine.AwaitNode{Rebooted: true}, "", ""},
+		"gone":                    {answers{node(kubefacts.Node{Name: "n", Gone: true})}, engine.AwaitNode{Rebooted: true}, "node n is gone, and its kubelet has not registered it again", ""},
 		"deleted in the meantime": {answers{node(kubefacts.Node{Deleted: true})}, engine.AwaitNode{Rebooted: true}, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -22,7 +22,7 @@ type Kubernetes struct {
 	budgets    []*kubefacts.Budget
 	leases     map[string]kubefacts.Lease
 	boots      int
-	away       bool
+	away       *kubefacts.Problem // why the API does not answer; nil: it does
 	log        []string
 	violations []string
 	evicted    map[string]bool
@@ -65,11 +65,20 @@ func (k *Kubernetes) AddBudget(name, app string, allowed int) {
 	k.budgets = append(k.budgets, &kubefacts.Budget{Namespace: "t", Name: name, Allowed: allowed, Healthy: 3, Desired: 3 - allowed, Expected: 4, Selector: kubefacts.Selector{Requirements: []kubefacts.Requirement{{Key: "app", Operator: kubefacts.In, Values: []string{app}}}}})
 }
 
-// SetLease gives the lease of a node to a holder.
-func (k *Kubernetes) SetLease(l kubefacts.Lease) { k.withLock(func() { k.leases[l.Node] = l }) }
-
 // SetAway takes the API away, or brings it back.
-func (k *Kubernetes) SetAway(away bool) { k.withLock(func() { k.away = away }) }
+func (k *Kubernetes) SetAway(away bool) {
+	problem := &kubefacts.Problem{Kind: kubefacts.Unreachable, Cause: "connection refused", Hint: "start it"}
+	if !away {
+		problem = nil
+	}
+	k.SetProblem(problem)
+}
+
+// SetProblem lets the API not answer, for that reason.
+func (k *Kubernetes) SetProblem(p *kubefacts.Problem) { k.withLock(func() { k.away = p }) }
+
+// LoseAPI is SetProblem for functions that are called with the lock of the cluster.
+func (k *Kubernetes) LoseAPI(p *kubefacts.Problem) { k.away = p }
 
 // SetMissing takes rights from the user.
 func (k *Kubernetes) SetMissing(r ...kubefacts.Right) { k.withLock(func() { k.missing = r }) }
@@ -133,10 +142,13 @@ func (k *Kubernetes) find(name string) *kubefacts.Node {
 
 // problem returns why the API does not answer. It is called with the lock held.
 func (k *Kubernetes) problem(ctx context.Context) *kubefacts.Problem {
-	if !k.away && ctx.Err() == nil {
-		return nil
+	if k.away != nil {
+		return k.away
 	}
-	return &kubefacts.Problem{Kind: kubefacts.Unreachable, Cause: "connection refused", Hint: "start it"}
+	if ctx.Err() != nil {
+		return &kubefacts.Problem{Kind: kubefacts.Unreachable, Cause: "connection refused", Hint: "start it"}
+	}
+	return nil
 }
 
 // Gather is part of rollout.Nodes.

@@ -7,6 +7,9 @@ import (
 	"holdfast/engine/kubefacts"
 )
 
+// SetLease gives the lease of a node to a holder.
+func (k *Kubernetes) SetLease(l kubefacts.Lease) { k.withLock(func() { k.leases[l.Node] = l }) }
+
 // TakeLease is part of rollout.Nodes.
 func (k *Kubernetes) TakeLease(ctx context.Context, _ string, r kubefacts.LeaseRequest) (kubefacts.LeaseAnswer, kubefacts.Lease, *kubefacts.Problem) {
 	k.mu.Lock()

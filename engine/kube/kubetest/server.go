@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 )
 
 // Object is an object of Kubernetes as JSON.
@@ -43,6 +44,7 @@ type Server struct {
 	denied   map[Right]bool
 	writes   int
 	onEvict  func(pod Object)
+	clock    time.Time
 }
 
 // Start starts a server without objects. It ends with the test.
@@ -67,6 +69,13 @@ func (s *Server) Answer(path string, h http.HandlerFunc) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.answers[path] = h
+}
+
+// SetClock lets each answer tell this time, as real servers tell theirs. Without it, answers have no time.
+func (s *Server) SetClock(now time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.clock = now
 }
 
 // Requests returns method and URL of all requests so far.
@@ -106,6 +115,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	s.requests = append(s.requests, r.Method+" "+r.URL.RequestURI())
 	answer := s.answers[r.URL.Path]
+	w.Header()["Date"] = nil // net/http adds none then
+	if !s.clock.IsZero() {
+		w.Header().Set("Date", s.clock.UTC().Format(http.TimeFormat))
+	}
 	s.mu.Unlock()
 	if answer != nil {
 		answer(w, r)
@@ -132,7 +145,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.reviewAccess(w, r)
 	case s.serveObject(w, r):
 	case !s.hasPath(r.URL.Path):
-		Refuse(w, http.StatusNotFound, "the server could not find the requested resource")
+		http.NotFound(w, r) // so does kube-apiserver for a group that it does not have
 	case r.Method != http.MethodGet:
 		Refuse(w, http.StatusMethodNotAllowed, "the fake server does not do this")
 	default:
@@ -184,7 +197,11 @@ func WriteJSON(w http.ResponseWriter, code int, body any) {
 
 // Refuse answers with a Status of Kubernetes.
 func Refuse(w http.ResponseWriter, code int, message string) {
-	WriteJSON(w, code, Object{"kind": "Status", "apiVersion": "v1", "status": "Failure", "message": message, "code": code})
+	r := refusal{code: code, message: message}
+	if code == http.StatusNotFound {
+		r.reason = "NotFound"
+	}
+	refuse(w, r)
 }
 
 // Node returns a Node that is Ready, with an address.
