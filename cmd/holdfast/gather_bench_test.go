@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -83,13 +84,18 @@ type benchFleet struct {
 }
 
 func newBenchFleet(b *testing.B, n int, hashed bool) *benchFleet {
-	f := &benchFleet{desired: map[string]engine.Desired{}, inv: engine.Inventory{Site: "bench", Pools: []engine.Pool{{Name: "worker"}}}}
 	want := engine.Desired{OS: &engine.OS{Driver: "ostree", Remote: "lab", Ref: "lab/stable", Commit: strings.Repeat("1", 64)}}
-	key := sshtest.Start(b, sshtest.Config{}) // all hosts accept the same key
 	reply := recordedOutputs(b, want)
+	return newFleetOf(b, want, slices.Repeat([]sshtest.Exec{reply.answerExec}, n), hashed)
+}
+
+// newFleetOf returns a fleet with a host for each exec. The host runs commands with it.
+func newFleetOf(b *testing.B, want engine.Desired, hosts []sshtest.Exec, hashed bool) *benchFleet {
+	f := &benchFleet{desired: map[string]engine.Desired{}, inv: engine.Inventory{Site: "bench", Pools: []engine.Pool{{Name: "worker"}}}}
+	key := sshtest.Start(b, sshtest.Config{}) // all hosts accept the same key
 	var known strings.Builder
-	for i := range n {
-		s := sshtest.Start(b, sshtest.Config{Exec: reply.answerExec, Authorized: []ssh.PublicKey{key.Key.PublicKey()}})
+	for i, exec := range hosts {
+		s := sshtest.Start(b, sshtest.Config{Exec: exec, Authorized: []ssh.PublicKey{key.Key.PublicKey()}})
 		f.servers = append(f.servers, s)
 		address := knownhosts.Normalize(s.Addr())
 		if hashed {
@@ -133,15 +139,15 @@ func (f *benchFleet) logInBare(b *testing.B) {
 	f.rounds++
 	workers := pool.New().WithMaxGoroutines(64).WithErrors()
 	for _, s := range f.servers {
-		workers.Go(func() error { return logInOnce(s.Addr(), s.HostKey(), s.Key) })
+		workers.Go(func() error { return logIn(s.Addr(), s.HostKey(), s.Key, 1) })
 	}
 	if err := workers.Wait(); err != nil {
 		b.Fatal(err)
 	}
 }
 
-// logInOnce logs in to a host and runs "true".
-func logInOnce(address string, hostKey ssh.PublicKey, key ssh.Signer) error {
+// logIn logs in to a host and runs "true" so many times.
+func logIn(address string, hostKey ssh.PublicKey, key ssh.Signer, times int) error {
 	c, err := ssh.Dial("tcp", address, &ssh.ClientConfig{
 		User: "core", Auth: []ssh.AuthMethod{ssh.PublicKeys(key)},
 		HostKeyCallback: ssh.FixedHostKey(hostKey), HostKeyAlgorithms: []string{ssh.KeyAlgoED25519},
@@ -150,11 +156,16 @@ func logInOnce(address string, hostKey ssh.PublicKey, key ssh.Signer) error {
 		return err
 	}
 	defer func() { _ = c.Close() }()
-	session, err := c.NewSession()
-	if err != nil {
-		return err
+	for range times {
+		session, err := c.NewSession()
+		if err != nil {
+			return err
+		}
+		if err := session.Run("true"); err != nil {
+			return err
+		}
 	}
-	return session.Run("true")
+	return nil
 }
 
 // checkVisitedOnce checks that in each round every host received one connection
@@ -175,16 +186,7 @@ const anyMark = "=MARK="
 
 // recordedOutputs joins the recorded outputs in the test cases of the modules.
 func recordedOutputs(b *testing.B, want engine.Desired) reply {
-	outputs := map[string]string{}
-	for _, path := range []string{"hoststate/testdata/healthy.txtar", "osimage/testdata/ostree-behind.txtar"} {
-		archive, err := txtar.ParseFile(filepath.Join("../../modules", path))
-		if err != nil {
-			b.Fatal(err)
-		}
-		for _, file := range archive.Files {
-			outputs[file.Name] = string(file.Data)
-		}
-	}
+	outputs := readRecorded(b)
 	var r reply
 	i := 0
 	for _, m := range modules.All() {
@@ -202,6 +204,21 @@ func recordedOutputs(b *testing.B, want engine.Desired) reply {
 		}
 	}
 	return r
+}
+
+// readRecorded reads the recorded outputs by their names in the test cases of the modules.
+func readRecorded(b *testing.B) map[string]string {
+	outputs := map[string]string{}
+	for _, path := range []string{"hoststate/testdata/healthy.txtar", "osimage/testdata/ostree-behind.txtar"} {
+		archive, err := txtar.ParseFile(filepath.Join("../../modules", path))
+		if err != nil {
+			b.Fatal(err)
+		}
+		for _, file := range archive.Files {
+			outputs[file.Name] = string(file.Data)
+		}
+	}
+	return outputs
 }
 
 var markLine = regexp.MustCompile(`=holdfast-[0-9a-f]+`)

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -10,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -26,23 +28,12 @@ func BenchmarkHolds(b *testing.B) {
 	const hosts = 1000
 	f := newBenchFleet(b, hosts, false)
 	p := newBenchProgram(b)
-	ssh := f.inv.Hosts[0].SSH
-	text := fmt.Sprintf("site \"bench\" {\n  ssh {\n    user = \"core\"\n    become = \"sudo\"\n    ssh_config = \"none\"\n    known_hosts = %q\n    identity = %q\n  }\n}\npool \"worker\" {\n  os {\n    driver = \"ostree\"\n    remote = \"lab\"\n    ref = \"lab/stable\"\n    commit = \"%s\"\n  }\n}\n", ssh.KnownHosts[0], ssh.Identities[0], strings.Repeat("1", 64))
-	for _, h := range f.inv.Hosts {
-		text += fmt.Sprintf("host %q {\n  address = \"127.0.0.1\"\n  pool = \"worker\"\n  ssh { port = %d }\n}\n", h.Name, h.SSH.Port)
-	}
-	p.writeFile("site.hcl", text)
-	var logins strings.Builder
-	fmt.Fprintln(&logins, ssh.Identities[0])
-	for _, s := range f.servers {
-		fmt.Fprintf(&logins, "%s %s", s.Addr(), gossh.MarshalAuthorizedKey(s.HostKey()))
-	}
-	p.writeFile("logins", logins.String())
+	p.writeSite(f, "")
 	var holds, bare spent
 	for b.Loop() {
 		holds.addTimeOf(func() { holds.cpu += p.run("holds", "-i", p.dir) })
 		b.StopTimer()
-		bare.addTimeOf(func() { bare.cpu += p.logIn() })
+		bare.addTimeOf(func() { bare.cpu += p.logIn(1) })
 		b.StartTimer()
 		f.rounds += 2
 	}
@@ -94,6 +85,24 @@ func (p *benchProgram) writeFile(name, text string) {
 	}
 }
 
+// writeSite writes the inventory of a fleet, whose pool also has the given lines, and the file logins of logIn.
+func (p *benchProgram) writeSite(f *benchFleet, pool string) {
+	first := f.inv.Hosts[0]
+	os := f.desired[first.Name].OS
+	text := fmt.Sprintf("site \"bench\" {\n  ssh {\n    user = \"core\"\n    become = \"sudo\"\n    ssh_config = \"none\"\n    known_hosts = %q\n    identity = %q\n  }\n}\n", first.SSH.KnownHosts[0], first.SSH.Identities[0])
+	text += fmt.Sprintf("pool \"worker\" {\n  os {\n    driver = %q\n    remote = %q\n    ref = %q\n    commit = %q\n  }\n%s}\n", os.Driver, os.Remote, os.Ref, os.Commit, pool)
+	for _, h := range f.inv.Hosts {
+		text += fmt.Sprintf("host %q {\n  address = \"127.0.0.1\"\n  pool = \"worker\"\n  ssh { port = %d }\n}\n", h.Name, h.SSH.Port)
+	}
+	p.writeFile("site.hcl", text)
+	var logins strings.Builder
+	fmt.Fprintln(&logins, first.SSH.Identities[0])
+	for _, s := range f.servers {
+		fmt.Fprintf(&logins, "%s %s", s.Addr(), gossh.MarshalAuthorizedKey(s.HostKey()))
+	}
+	p.writeFile("logins", logins.String())
+}
+
 // run runs a command that must succeed, and returns its processor time.
 func (p *benchProgram) run(args ...string) time.Duration {
 	p.b.Helper()
@@ -132,18 +141,19 @@ func (p *benchProgram) runOnce(args []string) (cpu time.Duration, size int64) {
 	return c.ProcessState.UserTime() + c.ProcessState.SystemTime(), size
 }
 
-// logIn runs logInProgram with the hosts in the file logins, and returns its processor time.
-func (p *benchProgram) logIn() time.Duration {
+// logIn runs logInProgram with the hosts in the file logins and so many sessions each, and returns its processor time.
+func (p *benchProgram) logIn(times int) time.Duration {
 	p.b.Helper()
-	cpu, _ := p.runOnce([]string{"log-in-in-tests", filepath.Join(p.dir, "logins")})
+	cpu, _ := p.runOnce([]string{"log-in-in-tests", filepath.Join(p.dir, "logins"), strconv.Itoa(times)})
 	return cpu
 }
 
-// logInProgram logs in to hosts and runs "true", 64 at a time. The first line of the file names the key, the others have an
+// logInProgram logs in to hosts and runs "true" so many times on each, 64 hosts at a time. The first line of the file names the key, the others have an
 // address and a host key.
-func logInProgram(file string) {
+func logInProgram(file, number string) {
 	text, err := os.ReadFile(file)
-	if err != nil {
+	times, bad := strconv.Atoi(number)
+	if err = errors.Join(err, bad); err != nil {
 		log.Fatal(err)
 	}
 	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
@@ -163,7 +173,7 @@ func logInProgram(file string) {
 			if err != nil {
 				return err
 			}
-			return logInOnce(address, hostKey, key)
+			return logIn(address, hostKey, key, times)
 		})
 	}
 	if err := workers.Wait(); err != nil {

@@ -36,8 +36,8 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[0] == "holdfast" && os.Args[1] == "measure-in-tests" {
 		measureProgram()
 	}
-	if len(os.Args) == 3 && os.Args[0] == "holdfast" && os.Args[1] == "log-in-in-tests" {
-		logInProgram(os.Args[2])
+	if len(os.Args) == 4 && os.Args[0] == "holdfast" && os.Args[1] == "log-in-in-tests" {
+		logInProgram(os.Args[2], os.Args[3])
 	}
 	testscript.Main(guarded{m}, map[string]func(){"holdfast": main})
 }

@@ -105,11 +105,14 @@ func (b Budgets) Exceeded(pool string, now []engine.Facts) (cause string, held b
 	}
 	for _, of := range []string{pool, ""} {
 		limit, limited := b.limits[of]
-		count, names := b.countUnavailable(of, away)
-		anew := slices.DeleteFunc(slices.Clone(now), func(f engine.Facts) bool { return !names[f.Host] })
-		if !limited || len(anew) == 0 || count <= limit {
+		if !limited {
 			continue
 		}
+		count, names := b.countUnavailable(of, away)
+		if len(names) == 0 || count <= limit {
+			continue
+		}
+		anew := slices.DeleteFunc(slices.Clone(now), func(f engine.Facts) bool { return !names[f.Host] })
 		whose := "the site"
 		if of != "" {
 			whose = "pool " + of

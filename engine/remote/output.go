@@ -47,10 +47,14 @@ func (o *output) Write(p []byte) (int, error) {
 // has two outputs.
 const readSize = 4 << 10
 
+var readBuffers = sync.Pool{New: func() any { return new([readSize]byte) }}
+
 // ReadFrom reads with a smaller buffer than io.Copy, which would allocate eight times as much.
 func (o *output) ReadFrom(r io.Reader) (int64, error) {
 	var total int64
-	buf := make([]byte, readSize)
+	piece := readBuffers.Get().(*[readSize]byte)
+	defer readBuffers.Put(piece)
+	buf := piece[:]
 	for {
 		n, err := r.Read(buf)
 		total += int64(n)

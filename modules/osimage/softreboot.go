@@ -26,6 +26,13 @@ var (
 const kernelTree = "/usr/lib/modules"
 
 func softRebootProbe() engine.Command {
+	return engine.Command{Name: "soft reboot", Script: softRebootProbeText}
+}
+
+// softRebootProbeText returns the same text for each probe of each host.
+var softRebootProbeText = makeSoftRebootProbeText()
+
+func makeSoftRebootProbeText() string {
 	parts, folders := []string{kernelTree + "/[^/]+"}, []string{kernelTree}
 	for _, p := range rules.OSParts() {
 		parts = append(parts, regexp.QuoteMeta(p))
@@ -34,9 +41,9 @@ func softRebootProbe() engine.Command {
 		}
 	}
 	slices.Sort(folders)
-	return engine.Command{Name: "soft reboot", Script: hostscript.Assign([][2]string{
+	return hostscript.Assign([][2]string{
 		{"parts", strings.Join(parts, "|")}, {"folders", strings.Join(slices.Compact(folders), "|")},
-	}) + disksScript + statusScript + softRebootScript}
+	}) + disksScript + statusScript + softRebootScript
 }
 
 // maxUnitName is the longest name of a unit, in bytes (UNIT_NAME_MAX of systemd).
