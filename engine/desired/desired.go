@@ -76,6 +76,7 @@ func (c *Configs) joinProblems() error {
 // problems of the documents.
 func (c *Configs) States() (map[string]engine.Desired, error) {
 	desired := c.site.Inventory.Desired()
+	empty := &resource.Config{}
 	for _, h := range c.site.Inventory.Hosts {
 		d := desired[h.Name]
 		if g := c.groupOf(h); g != nil && !g.broken {
@@ -83,7 +84,7 @@ func (c *Configs) States() (map[string]engine.Desired, error) {
 			d.OS = c.desiredOS(h, g)
 		} else if g == nil {
 			c.requireBootcImage(h, d.OS)
-			d.Config, d.NoDocuments = &resource.Config{}, true
+			d.Config, d.NoDocuments = empty, true
 		}
 		desired[h.Name] = d
 	}

@@ -4,13 +4,18 @@ import (
 	"cmp"
 	"fmt"
 	"regexp"
-	"slices"
 	"time"
 
 	"github.com/hashicorp/hcl/v2"
 
 	"holdfast/engine"
 )
+
+// declaration is the place of a name. An hcl.Range for each host would need three times the memory.
+type declaration struct {
+	file string
+	line int
+}
 
 // builder turns checked blocks into an inventory.
 type builder struct {
@@ -20,8 +25,8 @@ type builder struct {
 	inv      engine.Inventory
 	warnings []string
 
-	declared      map[string]map[string]hcl.Range // by kind and name
-	hostByAddress map[string]string               // by address, port and jump hosts
+	declared      map[string]map[string]declaration // by kind and name
+	hostByAddress map[string]string                 // by address, port and jump hosts
 	siteSSH       engine.SSH
 	poolSSH       map[string]engine.SSH
 	retired       []retiredHost
@@ -36,7 +41,7 @@ type builder struct {
 
 func (b *builder) buildInventory() {
 	b.scope = b.newScope(b.root)
-	b.declared, b.hostByAddress, b.poolSSH = map[string]map[string]hcl.Range{}, map[string]string{}, map[string]engine.SSH{}
+	b.declared, b.hostByAddress, b.poolSSH = map[string]map[string]declaration{}, map[string]string{}, map[string]engine.SSH{}
 	b.poolPower, b.hostsByBMC = map[string]powerSettings{}, map[string][]engine.Host{}
 	if site := b.root.childBlock("site"); site != nil {
 		b.readSite(site)
@@ -53,14 +58,7 @@ func (b *builder) buildInventory() {
 	for _, n := range b.root.childBlocks("pool") {
 		b.readPool(n)
 	}
-	hosts := b.root.childBlocks("host")
-	b.inv.Hosts = slices.Grow(b.inv.Hosts, len(hosts))
-	for _, n := range hosts {
-		b.readHost(n, n.label, "")
-	}
-	for _, n := range b.root.childBlocks("hosts") {
-		b.readHostRange(n)
-	}
+	readHosts(b)
 	b.checkInventory()
 }
 
@@ -85,12 +83,12 @@ func (b *builder) checkName(kind string, n *node, rule *regexp.Regexp) string {
 
 func (b *builder) claimName(kind, name string, at hcl.Range) string {
 	if b.declared[kind] == nil {
-		b.declared[kind] = map[string]hcl.Range{}
+		b.declared[kind] = map[string]declaration{}
 	}
 	if first, twice := b.declared[kind][name]; twice {
-		b.addError(at, fmt.Sprintf("a second %s %q", kind, name), fmt.Sprintf("the first is at %s:%d; remove one or rename it", first.Filename, first.Start.Line))
+		b.addError(at, fmt.Sprintf("a second %s %q", kind, name), fmt.Sprintf("the first is at %s:%d; remove one or rename it", first.file, first.line))
 	} else {
-		b.declared[kind][name] = at
+		b.declared[kind][name] = declaration{at.Filename, at.Start.Line}
 	}
 	return name
 }

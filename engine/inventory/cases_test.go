@@ -35,7 +35,10 @@ func TestCases(t *testing.T) {
 			if last < 0 || archive.Files[last].Name != "want" {
 				t.Fatal("its last file is not want")
 			}
-			got := loadOutcome(t, archive)
+			got := loadOutcome(t, archive, inventory.Load)
+			if inPieces := loadOutcome(t, archive, inventory.LoadInPieces); inPieces != got {
+				t.Errorf("in pieces:\n%s\nas a whole:\n%s", inPieces, got)
+			}
 			if got == string(archive.Files[last].Data) {
 				return
 			}
@@ -62,7 +65,7 @@ func inlineDocuments(of string, sources []engine.ConfigSource) string {
 	return got
 }
 
-func loadOutcome(t *testing.T, archive *txtar.Archive) string {
+func loadOutcome(t *testing.T, archive *txtar.Archive, load func(inventory.Source) (inventory.Loaded, error)) string {
 	t.Helper()
 	site := fstest.MapFS{}
 	src := inventory.Source{FS: site, Home: "/home/ann", Paths: []string{"site"}}
@@ -88,7 +91,7 @@ func loadOutcome(t *testing.T, archive *txtar.Archive) string {
 		}
 	}
 	src.Env = func(name string) (string, bool) { v, ok := env[name]; return v, ok }
-	loaded, err := inventory.Load(src)
+	loaded, err := load(src)
 	if err != nil {
 		return err.Error() + "\n"
 	}

@@ -18,6 +18,7 @@ type node struct {
 	at     hcl.Range // of the block's head
 	args   map[string]*hclsyntax.Attribute
 	blocks []*node
+	hosts  *piece // host blocks that are not parsed yet; then only kind is set
 }
 
 func (n *node) childBlocks(name string) []*node {
@@ -41,8 +42,13 @@ func (n *node) childBlock(name string) *node {
 
 func (l *loader) decodeFiles() *node {
 	root := &node{kind: inventorySchema(), args: map[string]*hclsyntax.Attribute{}}
-	for _, body := range l.bodies {
-		l.decodeBody(root, body)
+	for _, p := range l.parts {
+		if p.hosts == nil {
+			l.decodeBody(root, p.body)
+			continue
+		}
+		kind, _ := root.kind.findBlock(p.hosts.kind)
+		root.blocks = append(root.blocks, &node{kind: kind, hosts: p.hosts})
 	}
 	return root
 }
@@ -103,7 +109,11 @@ func literalText(e hcl.Expression) string {
 // mentionsBlock reports whether a file has a block of that kind. A malformed block counts, and so does an argument with
 // the name of the block.
 func (l *loader) mentionsBlock(kind string) bool {
-	for _, body := range l.bodies {
+	for _, p := range l.parts {
+		body := p.body
+		if body == nil {
+			continue
+		}
 		if body.Attributes[kind] != nil {
 			return true
 		}

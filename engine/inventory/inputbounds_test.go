@@ -64,7 +64,7 @@ func TestBounds(t *testing.T) {
 		{"a large file", "#" + strings.Repeat("x", expression.MaxSourceBytes), "more than 8 MiB"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			_, err := loadWithin(Source{FS: endless{fstest.MapFS{"site.hcl": {Data: []byte(tc.text)}, "zero": {}, "loops": {Data: []byte("%{for a in list}%{for b in list}%{for c in list}${a}${b}%{endfor}%{endfor}%{endfor}")}}}, Paths: []string{"site.hcl"}}, bounds)
+			_, err := loadWithin(Source{FS: endless{fstest.MapFS{"site.hcl": {Data: []byte(tc.text)}, "zero": {}, "loops": {Data: []byte("%{for a in list}%{for b in list}%{for c in list}${a}${b}%{endfor}%{endfor}%{endfor}")}}}, Paths: []string{"site.hcl"}}, bounds, piecesFrom)
 			if err == nil || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("got %.500v, want %s", err, tc.want)
 			}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -40,24 +41,60 @@ type Loaded struct {
 }
 
 // Load reads an inventory. The error is an *Errors, or names a file that cannot be read.
-func Load(src Source) (Loaded, error) { return loadWithin(src, expression.DefaultBounds) }
+func Load(src Source) (Loaded, error) { return loadWithin(src, expression.DefaultBounds, piecesFrom) }
 
-func loadWithin(src Source, bounds expression.Bounds) (Loaded, error) {
+// loadWithin parses the hosts of an inventory piece by piece if its files have at least pieces bytes. If the inventory
+// has an error, it is loaded again as a whole, so that its errors do not depend on its size.
+func loadWithin(src Source, bounds expression.Bounds, pieces int) (Loaded, error) {
 	if src.Env == nil {
 		src.Env = func(string) (string, bool) { return "", false }
 	}
-	values := &expression.Evaluator{FS: src.FS, Root: src.Root, Env: src.Env, Home: src.Home, Bounds: bounds}
-	l := &loader{src: src, values: values, files: map[string]*hcl.File{}, hiddenFiles: map[string]bool{}}
+	newLoader := func(texts map[string][]byte) *loader {
+		values := &expression.Evaluator{FS: src.FS, Root: src.Root, Env: src.Env, Home: src.Home, Bounds: bounds}
+		return &loader{src: src, values: values, texts: texts, files: map[string]*hcl.File{}, hiddenFiles: map[string]bool{}}
+	}
+	l := newLoader(map[string][]byte{})
 	names, err := l.findFiles()
 	if err != nil {
 		return Loaded{}, err
 	}
+	total := 0
 	for _, name := range names {
-		body, err := l.parseFile(name)
+		text, err := l.readText(name)
 		if err != nil {
 			return Loaded{}, fmt.Errorf("read inventory: %w", err)
 		}
-		l.bodies = append(l.bodies, body)
+		total += len(text)
+	}
+	if total >= pieces {
+		defer collectOften()()
+		loaded, err := l.load(names, l.parseInPieces)
+		if _, hasErrors := errors.AsType[*Errors](err); !hasErrors {
+			return loaded, err
+		}
+		l = newLoader(l.texts)
+	}
+	return l.load(names, l.parseWhole)
+}
+
+// collectOften makes the garbage collector keep the heap smaller until the returned function is called, unless GOGC is
+// set. Parsing leaves about 10 KB of garbage for each host.
+func collectOften() (restore func()) {
+	const normal, often = 100, 50
+	before := debug.SetGCPercent(often)
+	if before != normal {
+		debug.SetGCPercent(before)
+		return func() {}
+	}
+	return func() { debug.SetGCPercent(normal) }
+}
+
+// load loads an inventory whose files were read. parse parses one of them.
+func (l *loader) load(names []string, parse func(name string) error) (Loaded, error) {
+	for _, name := range names {
+		if err := parse(name); err != nil {
+			return Loaded{}, fmt.Errorf("read inventory: %w", err)
+		}
 	}
 	if err := l.readVarFiles(); err != nil {
 		return Loaded{}, err
@@ -77,12 +114,19 @@ func loadWithin(src Source, bounds expression.Bounds) (Loaded, error) {
 // loader holds the state that the parts of loading share.
 type loader struct {
 	src           Source
+	texts         map[string][]byte // by name; a file may be a pipe, which can be read only once
 	files         map[string]*hcl.File
-	bodies        []*hclsyntax.Body
+	parts         []part
 	diags         hcl.Diagnostics
 	values        *expression.Evaluator
 	hiddenFiles   map[string]bool          // files whose lines must not be shown
 	outsideValues map[string]*outsideValue // variables from files
+}
+
+// part is a part of an inventory: the body of a file, or host blocks that are not parsed yet.
+type part struct {
+	body  *hclsyntax.Body
+	hosts *piece
 }
 
 // findFiles returns the files to read, without duplicates. A folder stands for its *.hcl files, except hidden ones.
@@ -128,18 +172,51 @@ func (l *loader) listFolder(p string) ([]string, error) {
 	return names, nil
 }
 
+// readText reads a file of HCL once.
+func (l *loader) readText(name string) ([]byte, error) {
+	if text, read := l.texts[name]; read {
+		return text, nil
+	}
+	text, err := l.values.ReadFile(name, expression.MaxSourceBytes)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", l.displayPath(name), err)
+	}
+	l.texts[name] = text
+	return text, nil
+}
+
+func (l *loader) parseWhole(name string) error {
+	body, err := l.parseFile(name)
+	if body != nil {
+		l.parts = append(l.parts, part{body: body})
+	}
+	return err
+}
+
+func (l *loader) parseInPieces(name string) error {
+	text, err := l.readText(name)
+	switch {
+	case err != nil:
+		return err
+	case utf8.Valid(text):
+		l.parsePieces(text, l.displayPath(name))
+		return nil
+	}
+	return l.parseWhole(name) // for its error
+}
+
 // parseFile reads a file. For a file that is not HCL it adds an error and returns a nil body.
 func (l *loader) parseFile(name string) (*hclsyntax.Body, error) {
 	shown := l.displayPath(name)
-	src, err := l.values.ReadFile(name, expression.MaxSourceBytes)
+	src, err := l.readText(name)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", shown, err)
+		return nil, err
 	}
 	if !utf8.Valid(src) {
 		l.addGlobalError(shown+" is not text in UTF-8", "name another file, or save it as UTF-8")
 		return nil, nil
 	}
-	if l.files[shown] = (&hcl.File{Bytes: src}); !l.checkNesting(src, shown) {
+	if l.files[shown] = (&hcl.File{Bytes: src}); !l.checkNesting(src, shown, hcl.InitialPos) {
 		return nil, nil
 	}
 	file, diags := hclsyntax.ParseConfig(src, shown, hcl.InitialPos)
@@ -153,14 +230,18 @@ func (l *loader) parseFile(name string) (*hclsyntax.Body, error) {
 	if !ok || diags.HasErrors() {
 		return nil, nil
 	}
-	if bytes.Contains(src, []byte("for")) { // else the file has no loops
-		l.values.CountRounds(body)
-	}
+	l.countRounds(body, src)
 	return body, nil
 }
 
-func (l *loader) checkNesting(text []byte, shown string) bool {
-	tokens, _ := hclsyntax.LexConfig(text, shown, hcl.InitialPos) // the parser reports the error
+func (l *loader) countRounds(body *hclsyntax.Body, src []byte) {
+	if bytes.Contains(src, []byte("for")) { // else it has no loops
+		l.values.CountRounds(body)
+	}
+}
+
+func (l *loader) checkNesting(text []byte, shown string, at hcl.Pos) bool {
+	tokens, _ := hclsyntax.LexConfig(text, shown, at) // the parser reports the error
 	d := expression.CheckNesting(tokens)
 	if d != nil {
 		l.diags = append(l.diags, d)

@@ -81,6 +81,9 @@ func (r *Resolver) findValues(t Target) {
 }
 
 func expandHostName(name, alias string) string {
+	if !strings.Contains(name, "%") {
+		return name // without the cost of a Replacer
+	}
 	return strings.NewReplacer("%%", "%", "%h", alias).Replace(name)
 }
 
