@@ -6,6 +6,7 @@ import "time"
 // made of them.
 type HostTimes struct {
 	Host    string     `json:"host"`
+	Play    string     `json:"play,omitempty"`    // name of the play of a playbook
 	Staging Duration   `json:"staging,omitempty"` // all steps of its staging; missing: it was staged already, or its staging failed
 	Batch   Duration   `json:"batch,omitempty"`   // from the first step of its batch until it matched; missing: it did not match in the end
 	Reboot  RebootKind `json:"reboot,omitempty"`  // the reboot in its batch; missing: none

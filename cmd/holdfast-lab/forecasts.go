@@ -22,8 +22,8 @@ func forecastsCommand() *cobra.Command {
 		Use:   "forecasts FOLDER…",
 		Short: "Compare the forecasts of roll-outs with the time that they took",
 		Long: "Read the journals in these folders, such as site/runs. For each run that had a forecast and ended with 0, print\n" +
-			"how long the first plan of the run said that it takes, and how long it took from that plan on. Count the runs\n" +
-			"whose time is within 25 % of their forecast.",
+			"how long the first plan of the run said that it takes, and how long it took from that plan on. Of a playbook,\n" +
+			"print each play. Count the runs and plays whose time is within 25 % of their forecast.",
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var all []foretold
@@ -33,13 +33,11 @@ func forecastsCommand() *cobra.Command {
 					return err
 				}
 				for _, f := range files {
-					run, ok, err := readForetold(f)
+					runs, err := readForetold(f)
 					if err != nil {
 						return err
 					}
-					if ok {
-						all = append(all, run)
-					}
+					all = append(all, runs...)
 				}
 			}
 			return writeForetold(cmd.OutOrStdout(), all)
@@ -47,9 +45,10 @@ func forecastsCommand() *cobra.Command {
 	}
 }
 
-// foretold is a roll-out with a forecast.
+// foretold is a roll-out with a forecast, or a play of one.
 type foretold struct {
 	run            string
+	began          time.Time
 	hosts          int
 	forecast, took time.Duration
 }
@@ -58,24 +57,42 @@ func (f foretold) isNear() bool {
 	return f.took >= time.Duration(float64(f.forecast)*(1-forecastShare)) && f.took <= time.Duration(float64(f.forecast)*(1+forecastShare))
 }
 
-// readForetold returns false for a run without a forecast, and for one that did not end with 0.
-func readForetold(path string) (foretold, bool, error) {
-	f := foretold{run: filepath.Base(path[:len(path)-len(".jsonl")])}
-	var planned, ended time.Time
+// readForetold returns nothing of a run that did not end with 0.
+func readForetold(path string) ([]foretold, error) {
+	run := filepath.Base(path[:len(path)-len(".jsonl")])
+	var all []foretold
+	var play string
+	planned, ended := false, false
+	endPlay := func(at time.Time) {
+		if last := len(all) - 1; last >= 0 && all[last].took == 0 {
+			all[last].took = at.Sub(all[last].began)
+		}
+	}
 	err := journal.Read(path, func(e event.Event) error {
 		switch {
-		case e.Type == event.Planned && planned.IsZero() && e.Plan != nil && e.Plan.Forecast != nil && e.Plan.Forecast.Known:
-			planned, f.hosts, f.forecast = e.Time, len(e.Plan.Hosts), time.Duration(e.Plan.Forecast.Takes)
+		case e.Type == event.Planned && e.Plan != nil && (!planned || e.Plan.Play != play):
+			endPlay(e.Time)
+			planned, play = true, e.Plan.Play
+			if f := e.Plan.Forecast; f != nil && f.Known {
+				name := run
+				if play != "" {
+					name += " " + play
+				}
+				all = append(all, foretold{run: name, began: e.Time, hosts: len(e.Plan.Hosts), forecast: time.Duration(f.Takes)})
+			}
 		case e.Type == event.RunEnded && e.End != nil && e.End.Exit == engine.ExitOK:
-			ended = e.Time
+			endPlay(e.Time)
+			ended = true
 		}
 		return nil
 	})
 	if err != nil {
-		return foretold{}, false, fmt.Errorf("read %s: %w", path, err)
+		return nil, fmt.Errorf("read %s: %w", path, err)
 	}
-	f.took = ended.Sub(planned)
-	return f, !planned.IsZero() && !ended.IsZero(), nil
+	if !ended {
+		return nil, nil
+	}
+	return all, nil
 }
 
 func writeForetold(out io.Writer, all []foretold) error {

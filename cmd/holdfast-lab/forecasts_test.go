@@ -25,6 +25,7 @@ func TestForecasts(t *testing.T) {
 		"20261127-120002-failed":  {&engine.Forecast{Known: true, Takes: engine.Duration(100 * time.Second)}, 100 * time.Second, engine.ExitFailed},
 		"20261127-120003-unknown": {&engine.Forecast{Without: []string{"w-1"}}, 100 * time.Second, engine.ExitOK},
 		"20261127-120004-none":    {nil, 100 * time.Second, engine.ExitOK},
+		"20261127-120005-plays":   {&engine.Forecast{Known: true, Takes: engine.Duration(time.Second)}, 99 * time.Second, engine.ExitOK},
 	} {
 		w, err := journal.Create(dir, run)
 		if err != nil {
@@ -33,6 +34,9 @@ func TestForecasts(t *testing.T) {
 		again := &engine.Plan{Schema: engine.PlanSchema, Forecast: &engine.Forecast{Known: true, Takes: engine.Duration(time.Second)}}
 		if tc.forecast == nil || !tc.forecast.Known {
 			again = nil
+		}
+		if strings.HasSuffix(run, "-plays") { // the first play ends with the second
+			again.Play, again.Forecast = "two", &engine.Forecast{Known: true, Takes: engine.Duration(98 * time.Second)}
 		}
 		events := []event.Event{
 			{Type: event.RunStarted, Time: began.Add(-time.Hour), Start: &event.RunStart{Site: "lab"}},
@@ -56,7 +60,8 @@ func TestForecasts(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := strings.Join(strings.Fields(out.String()), " ")
-	if want := "RUN HOSTS FORECAST TOOK DIFFERENCE 20261127-120000-near 2 1m40s 2m4s +24 % 20261127-120001-far 2 1m40s 1m10s -30 % 1 of 2 within 25 %"; text != want {
+	if want := "RUN HOSTS FORECAST TOOK DIFFERENCE 20261127-120000-near 2 1m40s 2m4s +24 % 20261127-120001-far 2 1m40s 1m10s -30 % " +
+		"20261127-120005-plays 2 1s 1s +0 % 20261127-120005-plays two 0 1m38s 1m38s +0 % 3 of 4 within 25 %"; text != want {
 		t.Errorf("got %s\nwant %s", text, want)
 	}
 }

@@ -168,8 +168,9 @@ func (s *site) inheritIfIdle() (journal.History, error) {
 }
 
 func (r planRun) showPlans(s *site, plans []engine.Plan) error {
+	plans, all := s.withForecasts(plans)
 	if len(s.run.Plays) == 0 {
-		return r.showPlan(s, s.withForecast(plans[0]))
+		return r.showPlan(s, plans[0])
 	}
 	if r.json {
 		return r.printJSON(report.HideSensitive(plans, s.loaded.Sensitive))
@@ -181,6 +182,9 @@ func (r planRun) showPlans(s *site, plans []engine.Plan) error {
 		if err := r.showPlan(s, p); err != nil {
 			return err
 		}
+	}
+	if len(plans) > 1 && all != nil {
+		return planview.WriteAllPlays(r.stdout, *all, len(plans))
 	}
 	return nil
 }

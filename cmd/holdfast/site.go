@@ -42,6 +42,7 @@ type site struct {
 	clusters *connection.Clusters
 	runsDir  string
 	run      *rollout.Run
+	times    engine.EarlierTimes // how long earlier runs took
 }
 
 // siteOpener opens the site that the flags name.

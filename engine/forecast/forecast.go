@@ -57,6 +57,50 @@ func Make(in Input) *engine.Forecast {
 	return out
 }
 
+// Plays returns the plans of a playbook with their forecasts, and the forecast of all of them. Each play begins when
+// the one before it ends, and a host is staged only once. After a play whose duration is not known, nothing is known. One
+// plan without a play has only its own forecast.
+func Plays(in Input, plans []engine.Plan) ([]engine.Plan, *engine.Forecast) {
+	plans = slices.Clone(plans)
+	all := engine.Forecast{Known: true}
+	staged := map[string]bool{}
+	begins := in.Now
+	for i, p := range plans {
+		in.Plan, in.Now = withoutStaging(p, staged), begins.Add(time.Duration(all.Takes))
+		f := Make(in)
+		if f == nil {
+			continue
+		}
+		if !f.Known {
+			all.Without = append(all.Without, f.Without...)
+		}
+		if all.Known = all.Known && f.Known; all.Known {
+			all.Takes, all.Ends = all.Takes+f.Takes, f.Ends
+		} else {
+			slices.Sort(all.Without)
+			all = engine.Forecast{Without: slices.Compact(all.Without)}
+			f = &engine.Forecast{Without: slices.Clone(all.Without)}
+		}
+		plans[i].Forecast = f
+	}
+	if all.Known && all.Ends.IsZero() {
+		return plans, nil // no play has work
+	}
+	return plans, &all
+}
+
+// withoutStaging returns a plan without the staging of hosts that are staged already, and adds its hosts to them.
+func withoutStaging(p engine.Plan, staged map[string]bool) engine.Plan {
+	p.Hosts = slices.Clone(p.Hosts)
+	for i, hp := range p.Hosts {
+		if staged[hp.Host] {
+			p.Hosts[i].Stage = nil
+		}
+		staged[hp.Host] = staged[hp.Host] || len(hp.Stage) > 0
+	}
+	return p
+}
+
 type maker struct {
 	Input
 	hosts    map[string]*engine.HostPlan
@@ -105,9 +149,9 @@ func (f *maker) ownMedian(host string, w work) (engine.Duration, bool) {
 	for _, t := range f.Earlier.Hosts[host] {
 		switch {
 		case len(list) == kept:
-		case w.staging && t.Staging > 0:
+		case w.staging && t.Staging > 0: // it is the same work in every play
 			list = append(list, t.Staging)
-		case !w.staging && t.Batch > 0 && t.Reboot == w.reboot:
+		case !w.staging && t.Batch > 0 && t.Reboot == w.reboot && t.Play == f.Plan.Play:
 			list = append(list, t.Batch)
 		}
 	}

@@ -155,3 +155,47 @@ func TestForecast(t *testing.T) {
 		t.Errorf("a plan without work has a forecast: %+v", f)
 	}
 }
+
+// TestPlays checks that the plays of a playbook follow each other, that each counts only its own durations, and that a
+// host is staged once.
+func TestPlays(t *testing.T) {
+	stage := []engine.Step{{Name: "stage"}}
+	hosts := func(names ...string) (list []engine.HostPlan) {
+		for _, name := range names {
+			list = append(list, engine.HostPlan{Host: name, Pool: "p", Reboot: &engine.Reboot{Kind: engine.FullReboot}, Stage: stage})
+		}
+		return list
+	}
+	lanes := []engine.Lane{{Hosts: []string{"a"}}, {Hosts: []string{"b"}}}
+	plans := []engine.Plan{
+		{Play: "stage", Hosts: []engine.HostPlan{{Host: "a", Pool: "p", Stage: stage}}, Lanes: lanes[:1]},
+		{Play: "idle"},
+		{Play: "etcd", Hosts: hosts("a", "b"), Lanes: lanes, Batches: []engine.Batch{{Hosts: []string{"a"}, Pools: []string{"p"}}, {Hosts: []string{"b"}, Pools: []string{"p"}}}},
+		{Play: "again", Hosts: hosts("a"), Lanes: lanes[:1], Batches: []engine.Batch{{Hosts: []string{"a"}, Pools: []string{"p"}}}},
+	}
+	reboot := func(play string, minutes engine.Duration) engine.HostTimes {
+		return engine.HostTimes{Play: play, Batch: minutes * minute, Reboot: engine.FullReboot}
+	}
+	in := forecast.Input{Now: now, Forks: 8, Pools: []engine.Pool{{Name: "p"}}, Earlier: engine.EarlierTimes{Hosts: map[string][]engine.HostTimes{
+		"a": {{Staging: 3 * minute}, reboot("etcd", 10), reboot("", 100), reboot("again", 7)}, "b": {{Play: "old", Staging: 5 * minute}},
+	}}}
+	got, all := forecast.Plays(in, plans)
+	// The first play takes 3, the third 5 and 10 and 10, and the last 7.
+	if !all.Known || all.Takes != 35*minute || !all.Ends.Equal(now.Add(35*time.Minute)) || len(all.Without) > 0 {
+		t.Errorf("all plays: %+v", all)
+	}
+	if got[1].Forecast != nil || got[2].Forecast.Takes != 25*minute || got[2].Forecast.Staging != 5*minute || !got[2].Forecast.Batches[0].Begins.Equal(now.Add(8*time.Minute)) || got[3].Forecast.Takes != 7*minute {
+		t.Errorf("plays: %+v %+v %+v", got[1].Forecast, got[2].Forecast, got[3].Forecast)
+	}
+	if plans[0].Forecast != nil || len(plans[2].Hosts[0].Stage) == 0 {
+		t.Error("the plans were changed")
+	}
+	plans[2].Play = "new"
+	got, all = forecast.Plays(in, plans)
+	if all.Known || !slices.Equal(all.Without, []string{"a", "b"}) || all.Takes != 0 || !got[0].Forecast.Known || got[2].Forecast.Known || got[3].Forecast.Known {
+		t.Errorf("after a play that is not known: %+v, %+v", all, got[3].Forecast)
+	}
+	if _, all = forecast.Plays(in, plans[1:2]); all != nil {
+		t.Errorf("plays without work have a forecast: %+v", all)
+	}
+}

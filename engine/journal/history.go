@@ -79,8 +79,20 @@ func foldRuns(runs []Run, site, self string) History {
 	return h
 }
 
-// maxTimes is how many durations of a host are kept, and of gaps.
+// maxTimes is how many durations of a host in one play are kept, and of gaps.
 const maxTimes = 20
+
+// maxTimesOfHost bounds the durations of a host in all plays.
+const maxTimesOfHost = 10 * maxTimes
+
+func countPlay(list []engine.HostTimes, play string) (n int) {
+	for _, t := range list {
+		if t.Play == play {
+			n++
+		}
+	}
+	return n
+}
 
 // addTimes adds the durations of a run. Runs must be added from new to old.
 func (h *History) addTimes(end event.RunEnd) {
@@ -88,7 +100,8 @@ func (h *History) addTimes(end event.RunEnd) {
 		h.Times.Hosts = map[string][]engine.HostTimes{}
 	}
 	for _, t := range end.Times {
-		if list := h.Times.Hosts[t.Host]; len(list) < maxTimes {
+		list := h.Times.Hosts[t.Host]
+		if countPlay(list, t.Play) < maxTimes && len(list) < maxTimesOfHost {
 			h.Times.Hosts[t.Host] = append(list, t)
 		}
 	}

@@ -1,6 +1,7 @@
 package totals
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -12,13 +13,17 @@ import (
 // times collects how long the staging and the batch of each host took, and the
 // gaps between batches.
 type times struct {
+	play    string
 	staging bool // the staging phase is under way
-	hosts   map[string]*hostTimes
+	hosts   map[hostPlay]*hostTimes
 	ended   time.Time       // end of the last batch; zero: none, or a batch is under way
 	waited  engine.Duration // steps since then that only wait for a time, such as soaks
 	waits   map[string]bool // such steps that are under way, by name
 	gaps    []engine.Duration
 }
+
+// hostPlay names a host in a play. A run without a playbook has one play, without a name.
+type hostPlay struct{ host, play string }
 
 type hostTimes struct {
 	engine.HostTimes
@@ -29,6 +34,10 @@ type hostTimes struct {
 
 func (t *times) addEvent(e event.Event) {
 	switch e.Type {
+	case event.Planned:
+		if e.Plan != nil && e.Plan.Play != t.play { // the time between two plays is no gap: a person may think about the next one
+			t.play, t.ended = e.Plan.Play, time.Time{}
+		}
 	case event.StageStarted, event.StageEnded:
 		t.staging = e.Type == event.StageStarted
 	case event.BatchStarted:
@@ -45,11 +54,11 @@ func (t *times) addEvent(e event.Event) {
 	case event.StepStarted, event.StepEnded:
 		t.addStep(e)
 	case event.HostDone:
-		if h := t.hosts[e.Host]; h != nil && h.inBatch && !h.began.IsZero() {
+		if h := t.hosts[hostPlay{e.Host, t.play}]; h != nil && h.inBatch && !h.began.IsZero() {
 			h.Batch, h.inBatch = engine.Duration(max(e.Time.Sub(h.began), 0)), false
 		}
 	case event.HostFailed:
-		if h := t.hosts[e.Host]; h != nil {
+		if h := t.hosts[hostPlay{e.Host, t.play}]; h != nil {
 			h.inBatch = false
 		}
 	default:
@@ -93,18 +102,20 @@ func kindOf(r *engine.Reboot) engine.RebootKind {
 
 func (t *times) hostNamed(name string) *hostTimes {
 	if t.hosts == nil {
-		t.hosts = map[string]*hostTimes{}
+		t.hosts = map[hostPlay]*hostTimes{}
 	}
-	if t.hosts[name] == nil {
-		t.hosts[name] = &hostTimes{HostTimes: engine.HostTimes{Host: name}}
+	key := hostPlay{name, t.play}
+	if t.hosts[key] == nil {
+		t.hosts[key] = &hostTimes{HostTimes: engine.HostTimes{Host: name, Play: t.play}}
 	}
-	return t.hosts[name]
+	return t.hosts[key]
 }
 
-// list returns the times of each host that has any, by name.
+// list returns the times of each host that has any, by name and play.
 func (t *times) list() (all []engine.HostTimes) {
-	for _, name := range slices.Sorted(maps.Keys(t.hosts)) {
-		h := *t.hosts[name]
+	order := func(a, b hostPlay) int { return cmp.Or(cmp.Compare(a.host, b.host), cmp.Compare(a.play, b.play)) }
+	for _, key := range slices.SortedFunc(maps.Keys(t.hosts), order) {
+		h := *t.hosts[key]
 		if h.failed {
 			h.Staging = 0
 		}

@@ -52,3 +52,31 @@ func TestTimes(t *testing.T) {
 		t.Errorf("%+v, gap %s", end.Times, end.BatchGap)
 	}
 }
+
+// TestTimesOfPlays checks that the durations of a host are recorded for each play, and that the time between two plays,
+// in which a person may think, is no gap between batches.
+func TestTimesOfPlays(t *testing.T) {
+	var sums Tally
+	at := time.Date(2026, 11, 27, 22, 0, 0, 0, time.UTC)
+	add := func(after time.Duration, e event.Event) {
+		at = at.Add(after)
+		e.Time = at
+		sums.AddEvent(e)
+	}
+	for _, play := range []string{"etcd", "all"} {
+		add(time.Hour, event.Event{Type: event.Planned, Plan: &engine.Plan{Play: play}})
+		for range 2 {
+			add(time.Minute, event.Event{Type: event.BatchStarted, Hosts: []string{"a"}})
+			add(0, event.Event{Type: event.StepStarted, Host: "a", Step: "x"})
+			add(time.Duration(len(play))*time.Minute, event.Event{Type: event.StepEnded, Host: "a", Step: "x"})
+			add(0, event.Event{Type: event.HostDone, Host: "a"})
+			add(0, event.Event{Type: event.BatchEnded})
+		}
+	}
+	var end event.RunEnd
+	sums.AddTo(&end)
+	want := []engine.HostTimes{{Host: "a", Play: "all", Batch: engine.Duration(3 * time.Minute)}, {Host: "a", Play: "etcd", Batch: engine.Duration(4 * time.Minute)}}
+	if !slices.Equal(end.Times, want) || end.BatchGap != engine.Duration(time.Minute) {
+		t.Errorf("%+v, gap %s", end.Times, end.BatchGap)
+	}
+}

@@ -89,13 +89,25 @@ func (v *View) listFacts(j Journal) []fact {
 		facts = append(facts, fact{"Last event", fullTime(v.last)})
 	}
 	facts = append(facts, fact{"Took", termtext.FormatDuration(engine.Duration(v.last.Sub(v.began)))})
-	if v.forecast != nil {
-		facts = append(facts, fact{"Forecast", strings.Join(planview.ForecastLines(*v.forecast), " ")})
-	}
+	facts = append(facts, v.listForecasts()...)
 	if len(v.start.Adopting) > 0 {
 		facts = append(facts, fact{"Continues", strings.Join(v.start.Adopting, ", ")})
 	}
 	return slices.DeleteFunc(facts, func(f fact) bool { return f.Value == "" })
+}
+
+// listForecasts returns the forecast of each play, and without a playbook that of the first plan.
+func (v *View) listForecasts() (facts []fact) {
+	for _, p := range v.plans {
+		switch {
+		case p.forecast == nil:
+		case p.play != "":
+			facts = append(facts, fact{"Forecast of play " + p.play, strings.Join(planview.ForecastLines(*p.forecast), " ")})
+		case len(facts) == 0:
+			facts = append(facts, fact{"Forecast", strings.Join(planview.ForecastLines(*p.forecast), " ")})
+		}
+	}
+	return facts
 }
 
 // addEnd adds how the run ended.

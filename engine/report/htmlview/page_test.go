@@ -191,4 +191,14 @@ func TestForecastIsInTheHead(t *testing.T) {
 	if text := writePage(t, events, htmlview.Journal{}); !strings.Contains(text, want) {
 		t.Errorf("no %s", want)
 	}
+	for i, e := range events {
+		if e.Plan != nil && e.Plan.Forecast != nil {
+			e.Plan.Play = "etcd members"
+			next := e
+			next.Plan = &engine.Plan{Play: "workers", Forecast: &engine.Forecast{Without: []string{"w-1"}}}
+			events = slices.Insert(slices.Clone(events), i+1, next)
+			break
+		}
+	}
+	wantTexts(t, writePage(t, events, htmlview.Journal{}), "<dt>Forecast of play etcd members</dt><dd>42m, until", "<dt>Forecast of play workers</dt><dd>none, because")
 }

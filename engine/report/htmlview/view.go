@@ -1,7 +1,6 @@
 package htmlview
 
 import (
-	"cmp"
 	"slices"
 	"time"
 
@@ -22,7 +21,6 @@ type View struct {
 	end         *event.RunEnd
 	began, last time.Time
 	plans       []plannedPlay
-	forecast    *engine.Forecast     // of the first plan that has one
 	steps       map[string]engine.Op // operations of the planned steps that only wait, by name
 	hosts       map[string]*hostTimeline
 	batches     []*batch
@@ -40,6 +38,7 @@ type View struct {
 // plannedPlay has the parts of a plan that the page shows.
 type plannedPlay struct {
 	play       string
+	forecast   *engine.Forecast
 	groups     []planview.HostGroup
 	excluded   []engine.Exclusion
 	drift      []engine.HostDrift
@@ -114,9 +113,8 @@ func (v *View) addUnknown(t event.Type) {
 }
 
 func (v *View) addPlan(p engine.Plan) {
-	v.forecast = cmp.Or(v.forecast, p.Forecast)
 	v.plans = append(v.plans, plannedPlay{
-		play: p.Play, groups: planview.GroupHosts(p), excluded: p.Excluded, drift: p.Drift, refusals: p.Refusals, unfinished: p.Unfinished,
+		play: p.Play, forecast: p.Forecast, groups: planview.GroupHosts(p), excluded: p.Excluded, drift: p.Drift, refusals: p.Refusals, unfinished: p.Unfinished,
 	})
 	for _, text := range p.Warnings {
 		v.warnings.add(time.Time{}, text)

@@ -2,6 +2,7 @@ package planview
 
 import (
 	"fmt"
+	"io"
 	"strings"
 
 	"holdfast/engine"
@@ -16,6 +17,12 @@ func forecastText(f *engine.Forecast) string {
 		return ""
 	}
 	return "Forecast: " + strings.Join(ForecastLines(*f), "\n  ") + "\n"
+}
+
+// WriteAllPlays writes the forecast of all plays of a playbook.
+func WriteAllPlays(w io.Writer, f engine.Forecast, plays int) error {
+	_, err := fmt.Fprintf(w, "\nForecast of all %d plays: %s\n", plays, strings.Join(ForecastLines(f), "\n  "))
+	return err
 }
 
 // ForecastLines tells how long the work takes, and which batches the run does not

@@ -1,6 +1,7 @@
 package planview
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -30,5 +31,20 @@ func TestForecastText(t *testing.T) {
 		if got := forecastText(c.f); got != c.want {
 			t.Errorf("got\n%s\nwant\n%s", got, c.want)
 		}
+	}
+}
+
+// TestForecastOfAllPlays checks the line below the last play of a playbook.
+func TestForecastOfAllPlays(t *testing.T) {
+	at := time.Date(2026, 11, 28, 0, 42, 0, 0, time.UTC)
+	var b strings.Builder
+	for _, f := range []engine.Forecast{{Known: true, Takes: engine.Duration(42 * time.Minute), Ends: at}, {Without: []string{"w-1"}}} {
+		if err := WriteAllPlays(&b, f, 3); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := "\nForecast of all 3 plays: 42m, until Sat 2026-11-28 00:42 UTC, if it takes as long as in earlier runs.\n\nForecast of all 3 plays: none, because this bastion has not recorded yet how long w-1 takes.\n"
+	if b.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", b.String(), want)
 	}
 }
