@@ -145,7 +145,7 @@ func (r *stepRunner) runExec(ctx context.Context, hp engine.HostPlan, s engine.S
 	if f := r.scriptRefusal(reply, s); err == nil && f != nil {
 		return f
 	}
-	if s.Reboots {
+	if s.Reboots && (err == nil || sent.Load()) { // an order that did not leave the bastion has failed like any other step
 		if err != nil || reply.Code == 0 {
 			return nil
 		}
