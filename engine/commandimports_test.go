@@ -15,6 +15,7 @@ var commands = map[string]map[string]string{
 		"holdfast/engine/config":              "diff reads documents that no inventory names",
 		"holdfast/engine/connection":          "hosts and clusters are reached through its connections",
 		"holdfast/engine/content":             "hosts fetch contents from its server",
+		"holdfast/engine/content/regular":     "a file of metrics is read only if it is a regular one",
 		"holdfast/engine/content/mirror":      "the command mirror fills a mirror",
 		"holdfast/engine/desired":             "plan, apply and render need the desired states of hosts",
 		"holdfast/engine/etcd":                "the results of etcd snapshot and etcd endpoints",

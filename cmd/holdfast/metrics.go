@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -14,6 +13,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/clock"
+	"holdfast/engine/content/regular"
 	"holdfast/engine/journal"
 	"holdfast/engine/privatefile"
 	"holdfast/engine/report"
@@ -109,51 +109,39 @@ const maxMetrics = 64 << 20
 
 // readMetrics reads the file that earlier commands of the site have left, if any. It
 // follows no link, and does not wait for a pipe.
-func readMetrics(path string) (metrics.File, error) {
-	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+func readMetrics(path string) (old metrics.File, err error) {
+	folder, err := os.OpenRoot(filepath.Dir(path))
+	if err != nil {
+		return metrics.File{}, err
+	}
+	defer func() { _ = folder.Close() }() // nothing was written
+	text, err := regular.ReadFile(folder, filepath.Base(path), maxMetrics)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return metrics.File{}, nil
 	case errors.Is(err, unix.ELOOP):
 		return metrics.File{}, fmt.Errorf("%s is a link; name the file that it leads to, or remove the link", path)
-	case err != nil:
-		return metrics.File{}, &fs.PathError{Op: "open", Path: path, Err: err}
+	case err == nil:
+		old, err = metrics.Parse(text)
 	}
-	f := os.NewFile(uintptr(fd), path)
-	defer func() { _ = f.Close() }()
-	if info, err := f.Stat(); err != nil {
-		return metrics.File{}, err
-	} else if !info.Mode().IsRegular() {
-		return metrics.File{}, fmt.Errorf("%s is not a regular file; name another one", path)
-	}
-	text, err := io.ReadAll(io.LimitReader(f, maxMetrics+1))
-	if err != nil {
-		return metrics.File{}, err
-	}
-	if len(text) > maxMetrics {
-		return metrics.File{}, fmt.Errorf("%s is longer than %d MiB; remove it, or name another one", path, maxMetrics>>20)
-	}
-	old, err := metrics.Parse(text)
 	if err != nil {
 		return metrics.File{}, fmt.Errorf("%s: %w; remove it, or name another file", path, err)
 	}
 	return old, nil
 }
 
-// lockTimeout limits how long a command waits for another command of the site that
+// metricsPatience limits how long a command waits for another command of the site that
 // updates the file.
-const lockTimeout = 2 * time.Second
+const metricsPatience = 2 * time.Second
 
 // lockFolder keeps two commands from updating a file at the same time, in which case
-// one update would be lost. Another account may hold the lock. So after lockTimeout,
+// one update would be lost. Another account may hold the lock. So after metricsPatience,
 // the command goes on without it.
 func lockFolder(dir string) (leave func()) {
 	f, err := os.Open(dir)
 	if err != nil {
 		return func() {}
 	}
-	for end := time.Now().Add(lockTimeout); unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) != nil && time.Now().Before(end); {
-		time.Sleep(10 * time.Millisecond)
-	}
+	_ = journal.LockFile(f, metricsPatience)
 	return func() { _ = f.Close() }
 }

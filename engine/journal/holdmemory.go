@@ -36,8 +36,8 @@ const (
 	maxRememberedText = 300
 	maxDrainName      = 64  // of a drain or a Kubernetes cluster, and the length of a digest
 	maxNodeName       = 253 // as in Kubernetes
-	memoryTries       = 25  // of lockTries each
 	maxHoldMemory     = maxRemembered * 16 * maxRememberedText
+	memoryPatience    = 5 * time.Second // others write for a moment only
 )
 
 // Recall remembers the holds of the hosts that were reached, forgets the holds of those that are free, and adds the LastHold to the
@@ -94,12 +94,7 @@ func (m *HoldMemory) update(facts map[string]engine.Facts) error {
 		return err
 	}
 	defer func() { _ = lock.Close() }() // closing releases the lock
-	for range memoryTries {             // others write for a moment only
-		if err = lockExclusively(lock, func() { time.Sleep(lockPause) }); !errors.Is(err, unix.EWOULDBLOCK) {
-			break
-		}
-	}
-	if err != nil {
+	if err := LockFile(lock, memoryPatience); err != nil {
 		return fmt.Errorf("lock %s: %w", lock.Name(), err)
 	}
 	known, _ := m.read() // a damaged file is replaced

@@ -43,7 +43,7 @@ func MarkLiving(state, run string) (end func(), err error) {
 		return closeSocket, nil
 	}
 	if err == nil {
-		err = errors.Join(f.Chmod(0o644), lockExclusively(f, func() { time.Sleep(lockPause) }))
+		err = errors.Join(f.Chmod(0o644), LockFile(f, lockPatience))
 	}
 	if err != nil {
 		closeSocket()

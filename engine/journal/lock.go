@@ -18,10 +18,11 @@ import (
 // maxLock is the number of bytes that are read of a lock, and of the identity of a bastion.
 const maxLock = 64 << 10
 
-// A run tries lockTries times to take a lock, with pauses of lockPause.
+// A run waits at most lockPatience for a lock, and tries every lockPause.
 const (
-	lockTries = 10
-	lockPause = 20 * time.Millisecond
+	lockPatience = 200 * time.Millisecond
+	lockPause    = 20 * time.Millisecond
+	lockTries    = int(lockPatience / lockPause)
 )
 
 // LockInfo names the owner of the lock of a site.
@@ -56,7 +57,7 @@ func LockSite(dir, site string, info LockInfo) (unlock func(), err error) {
 	if err != nil {
 		return nil, fmt.Errorf("lock site: %w", err)
 	}
-	if err := lockExclusively(f, func() { time.Sleep(lockPause) }); err != nil {
+	if err := LockFile(f, lockPatience); err != nil {
 		defer func() { _ = f.Close() }()
 		if errors.Is(err, unix.EWOULDBLOCK) {
 			return nil, &BusyError{Site: site, By: readOwner(f)}
@@ -74,13 +75,17 @@ func LockSite(dir, site string, info LockInfo) (unlock func(), err error) {
 	return func() { _ = f.Close() }, nil // closing releases the lock
 }
 
-// lockExclusively locks a file. It tries lockTries times and pauses between two
-// tries, because a command that only reads has the lock for an instant (see
-// ObserveSite).
-func lockExclusively(f *os.File, pause func()) error {
+// LockFile locks a file exclusively. If others have the lock, it waits, because a command that only reads has the lock of
+// a site for an instant (see ObserveSite). The error is unix.EWOULDBLOCK if they still have it after patience.
+func LockFile(f *os.File, patience time.Duration) error {
+	return lockExclusively(f, int(patience/lockPause), func() { time.Sleep(lockPause) })
+}
+
+// lockExclusively pauses between two tries.
+func lockExclusively(f *os.File, tries int, pause func()) error {
 	for try := 1; ; try++ {
 		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-		if err == nil || !errors.Is(err, unix.EWOULDBLOCK) || try == lockTries {
+		if err == nil || !errors.Is(err, unix.EWOULDBLOCK) || try >= tries {
 			return err
 		}
 		pause()

@@ -67,10 +67,10 @@ func TestARunOutwaitsACommandThatReads(t *testing.T) {
 			_ = unix.Flock(int(reader.Fd()), unix.LOCK_UN)
 		}
 	}
-	if err := lockExclusively(run, endOfLook); err != nil || pauses != 2 {
+	if err := lockExclusively(run, lockTries, endOfLook); err != nil || pauses != 2 {
 		t.Errorf("a look of two pauses: %v after %d pauses", err, pauses)
 	}
-	if err := lockExclusively(open(), func() {}); !errors.Is(err, unix.EWOULDBLOCK) {
+	if err := lockExclusively(open(), lockTries, func() {}); !errors.Is(err, unix.EWOULDBLOCK) {
 		t.Errorf("while a run has the lock: %v", err)
 	}
 }
