@@ -2,15 +2,15 @@ package engine_test
 
 import (
 	"os"
-	"runtime/debug"
 	"testing"
 
+	"holdfast/engine/longtest"
 	"holdfast/engine/pathtest"
 )
 
 // TestMain turns the garbage collector down: plans of small worlds are
 // short-lived, and a third of the test time is spent on collecting them.
 func TestMain(m *testing.M) {
-	debug.SetGCPercent(800)
+	longtest.CollectRarely()
 	os.Exit(pathtest.Run(m))
 }

@@ -11,5 +11,6 @@ import (
 // minutes, in steps of a millisecond.
 func TestMain(m *testing.M) {
 	longtest.FewerChecks("40")
+	longtest.CollectRarely()
 	os.Exit(m.Run())
 }

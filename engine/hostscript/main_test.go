@@ -2,7 +2,6 @@ package hostscript_test
 
 import (
 	"os"
-	"runtime/debug"
 	"testing"
 
 	"holdfast/engine/longtest"
@@ -13,6 +12,7 @@ import (
 // run less often: the tests end soon.
 func TestMain(m *testing.M) {
 	longtest.FewerChecks("40")
-	debug.SetGCPercent(800)
+	longtest.CollectRarely()
+	longtest.TempInMemory()
 	os.Exit(pathtest.Run(m))
 }

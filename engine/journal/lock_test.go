@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"holdfast/engine/journal"
+	"holdfast/engine/longtest"
 )
 
 const lockChild = "HOLDFAST_TEST_LOCK"
@@ -19,6 +20,7 @@ const lockChild = "HOLDFAST_TEST_LOCK"
 func TestMain(m *testing.M) {
 	dir := os.Getenv(lockChild)
 	if dir == "" {
+		longtest.TempInMemory()
 		os.Exit(m.Run())
 	}
 	unlock, err := journal.LockSite(dir, "berlin", journal.LockInfo{Run: "r1", Holder: "ann@bastion", PID: os.Getpid()})

@@ -2,7 +2,6 @@ package planner_test
 
 import (
 	"os"
-	"runtime/debug"
 	"testing"
 
 	"holdfast/engine/longtest"
@@ -14,6 +13,6 @@ import (
 // on collecting them.
 func TestMain(m *testing.M) {
 	longtest.FewerChecks("40")
-	debug.SetGCPercent(800)
+	longtest.CollectRarely()
 	os.Exit(pathtest.Run(m))
 }

@@ -4,6 +4,7 @@ import (
 	"os"
 	"testing"
 
+	"holdfast/engine/longtest"
 	"holdfast/engine/pathtest"
 )
 
@@ -11,5 +12,6 @@ func TestMain(m *testing.M) {
 	if os.Getenv(proxyVariable) != "" {
 		os.Exit(runProxy(os.Args[1], os.Args[2]))
 	}
+	longtest.WaitTogether()
 	os.Exit(pathtest.Run(m))
 }

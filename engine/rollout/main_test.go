@@ -2,7 +2,7 @@ package rollout_test
 
 import (
 	"os"
-	"runtime/debug"
+	"strconv"
 	"testing"
 
 	"holdfast/engine/longtest"
@@ -12,7 +12,8 @@ import (
 // worlds are small and short-lived, and half of the test time is spent on
 // collecting them.
 func TestMain(m *testing.M) {
-	longtest.FewerChecks("40")
-	debug.SetGCPercent(800)
+	longtest.FewerChecks(strconv.Itoa(longtest.Choose(15, 40, 0)))
+	longtest.TempInMemory()
+	longtest.CollectRarely()
 	os.Exit(m.Run())
 }

@@ -2,14 +2,15 @@ package hostconfig
 
 import (
 	"os"
-	"runtime/debug"
 	"testing"
 
+	"holdfast/engine/longtest"
 	"holdfast/engine/pathtest"
 )
 
 // TestMain makes garbage collection rare, because the tests use little memory.
 func TestMain(m *testing.M) {
-	debug.SetGCPercent(800)
+	longtest.CollectRarely()
+	longtest.TempInMemory()
 	os.Exit(pathtest.Run(m))
 }

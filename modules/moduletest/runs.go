@@ -93,22 +93,30 @@ func (b *Box) appendLog(lines string) {
 // in seconds, in saved texts.
 const rootBlank, clockBlank = "\x00root", "\x00clock"
 
-var (
-	clockLine = regexp.MustCompile(`(?m)^\d{10}$`)
-	lockTime  = regexp.MustCompile(`, since [-0-9T:]+Z`) // the time in a lock, which no script reads
-)
+var lockTime = regexp.MustCompile(`, since [-0-9T:]+Z`) // the time in a lock, which no script reads
 
 func (b *Box) blankOut(text string) string {
 	text = strings.ReplaceAll(text, b.Root, rootBlank)
 	if len(text) > 64<<10 { // no text with the time is as long
 		return text
 	}
-	return clockLine.ReplaceAllStringFunc(text, func(line string) string {
-		if seconds, err := strconv.ParseInt(line, 10, 64); err != nil || time.Since(time.Unix(seconds, 0)).Abs() > time.Hour {
-			return line
+	var blank strings.Builder
+	for line := range strings.Lines(text) { // a regular expression would take ten times as long
+		if bare := strings.TrimSuffix(line, "\n"); isNow(bare) {
+			line = clockBlank + line[len(bare):]
 		}
-		return clockBlank
-	})
+		blank.WriteString(line)
+	}
+	return blank.String()
+}
+
+// isNow reports whether a text is a Unix time of the last or the next hour.
+func isNow(text string) bool {
+	if len(text) != len("1700000000") {
+		return false
+	}
+	seconds, err := strconv.ParseInt(text, 10, 64)
+	return err == nil && time.Since(time.Unix(seconds, 0)).Abs() <= time.Hour
 }
 
 func (b *Box) fillIn(text string) string {

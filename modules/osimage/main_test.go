@@ -4,7 +4,11 @@ import (
 	"os"
 	"testing"
 
+	"holdfast/engine/longtest"
 	"holdfast/engine/pathtest"
 )
 
-func TestMain(m *testing.M) { os.Exit(pathtest.Run(m)) }
+func TestMain(m *testing.M) {
+	longtest.TempInMemory()
+	os.Exit(pathtest.Run(m))
+}

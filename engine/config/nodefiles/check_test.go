@@ -122,7 +122,7 @@ func TestDeepFilesAreRefused(t *testing.T) {
 		}
 	}
 	var long strings.Builder
-	for i := range 4000 {
+	for i := range 2 * maxFindings {
 		fmt.Fprintf(&long, "k%d%s = 1\n", i, strings.Repeat(".a", 90))
 	}
 	ips := "[crio.runtime]\ndefault_env = [" + strings.Repeat(`"10.0.0.1", `, 200) + "]\n[crio.image]\ninsecure_registries = [\n" + strings.Repeat(`["10.0.0.1"], `, 100) + "]\n"
