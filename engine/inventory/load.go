@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -67,7 +66,6 @@ func loadWithin(src Source, bounds expression.Bounds, pieces int) (Loaded, error
 		total += len(text)
 	}
 	if total >= pieces {
-		defer collectOften()()
 		loaded, err := l.load(names, l.parseInPieces)
 		if _, hasErrors := errors.AsType[*Errors](err); !hasErrors {
 			return loaded, err
@@ -75,18 +73,6 @@ func loadWithin(src Source, bounds expression.Bounds, pieces int) (Loaded, error
 		l = newLoader(l.texts)
 	}
 	return l.load(names, l.parseWhole)
-}
-
-// collectOften makes the garbage collector keep the heap smaller until the returned function is called, unless GOGC is
-// set. Parsing leaves about 10 KB of garbage for each host.
-func collectOften() (restore func()) {
-	const normal, often = 100, 50
-	before := debug.SetGCPercent(often)
-	if before != normal {
-		debug.SetGCPercent(before)
-		return func() {}
-	}
-	return func() { debug.SetGCPercent(normal) }
 }
 
 // load loads an inventory whose files were read. parse parses one of them.
