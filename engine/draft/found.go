@@ -45,11 +45,11 @@ func FindOS(driver string, f engine.Facts) (OS, string) {
 	case booted == nil:
 		return OS{}, driver + " reports no booted deployment"
 	}
-	o := OS{Driver: driver, Version: oneLine(booted.Version)}
-	if strings.HasPrefix(booted.Digest, "sha256:") {
+	o := OS{Driver: driver, Version: hostText(booted.Version)}
+	if driver != "ostree" && strings.HasPrefix(booted.Digest, "sha256:") {
 		o.Image = imageName(booted.Origin) + "@" + booted.Digest
 		if !inventory.Pinned(o.Image) {
-			o.Image, o.Remark = "", fmt.Sprintf("no image name can be made of the origin %q; write image = \"NAME@%s\"", booted.Origin, booted.Digest)
+			o.Image, o.Remark = "", fmt.Sprintf("no image name can be made of the origin %q; write image = \"NAME@%s\"", hostText(booted.Origin), hostText(booted.Digest))
 		}
 		return o, ""
 	}
@@ -57,8 +57,11 @@ func FindOS(driver string, f engine.Facts) (OS, string) {
 		o.Remark = "its OS is not an image; write image = \"NAME@sha256:…\" to move it to one"
 		return o, ""
 	}
-	remote, ref, ok := strings.Cut(booted.Origin, ":")
-	if ok && textutil.Printable(booted.Origin) == booted.Origin {
+	if !inventory.IsCommit(booted.Digest) {
+		o.Remark = fmt.Sprintf("its OS has the digest %q, which no inventory can have", hostText(booted.Digest))
+		return o, ""
+	}
+	if remote, ref, ok := strings.Cut(booted.Origin, ":"); ok && remote != "" && ref != "" && hostText(booted.Origin) == booted.Origin {
 		o.Remote, o.Ref = remote, ref
 	}
 	if o.Ref == "" && driver != "ostree" {
@@ -87,7 +90,7 @@ func imageName(origin string) string {
 	if i := strings.LastIndexByte(name, ':'); i > strings.LastIndexByte(name, '/') {
 		name = name[:i]
 	}
-	if textutil.Printable(name) != name || strings.HasPrefix(name, "/") {
+	if hostText(name) != name || strings.HasPrefix(name, "/") {
 		return ""
 	}
 	return name
@@ -187,14 +190,14 @@ func (m *maker) remarkFound(pools []*pool, clusters []FoundCluster) {
 		for _, h := range p.hosts {
 			switch f := h.found; {
 			case f.Unreachable != "":
-				m.addRemark(h.At, "host %s is only a comment, because it did not answer: %s", h.Name, f.Unreachable)
+				m.addRemark(h.At, "host %s is only a comment, because it did not answer: %s", h.Name, hostText(f.Unreachable))
 			case f.OSProblem != "":
-				m.addRemark(h.At, "the OS of host %s: %s", h.Name, f.OSProblem)
+				m.addRemark(h.At, "the OS of host %s: %s", h.Name, hostText(f.OSProblem))
 			case f.OS.Remark != "":
 				m.addRemark(h.At, "the OS of host %s: %s", h.Name, f.OS.Remark)
 			}
 			if h.found.EtcdProblem != "" {
-				m.addRemark(h.At, "the etcd of host %s: %s", h.Name, h.found.EtcdProblem)
+				m.addRemark(h.At, "the etcd of host %s: %s", h.Name, hostText(h.found.EtcdProblem))
 			}
 		}
 	}

@@ -37,6 +37,10 @@ func TestFindOS(t *testing.T) {
 		"port":               {"bootc", digest, "registry:5000/acme/os:1", draft.OS{Driver: "bootc", Image: "registry:5000/acme/os@" + digest}},
 		"port, no tag":       {"bootc", digest, "localhost:5000/os", draft.OS{Driver: "bootc", Image: "localhost:5000/os@" + digest}},
 		"bootc, a commit":    {"bootc", v1, "lab:lab/stable", draft.OS{Driver: "bootc", Remark: `its OS is not an image; write image = "NAME@sha256:…" to move it to one`}},
+		"no remote":          {"rpm-ostree", v1, ":stable", draft.OS{Driver: "rpm-ostree", Remark: "its OS 111111111111 follows no ref of a remote"}},
+		"no digest":          {"rpm-ostree", "", "docker://quay.io/acme/os", draft.OS{Driver: "rpm-ostree", Remark: `its OS has the digest "", which no inventory can have`}},
+		"another digest":     {"rpm-ostree", "sha512:11", "lab:stable", draft.OS{Driver: "rpm-ostree", Remark: `its OS has the digest "sha512:11", which no inventory can have`}},
+		"a ref with a line":  {"ostree", v1, "lab:a\nb", draft.OS{Driver: "ostree", Commit: v1}},
 		"elsewhere":          {"bootc", digest, "/run/image dir", draft.OS{Driver: "bootc", Remark: `no image name can be made of the origin "/run/image dir"; write image = "NAME@` + digest + `"`}},
 	} {
 		got, problem := draft.FindOS(tc.driver, engine.Facts{Tool: tc.driver + " 1", Deployments: []engine.Deployment{{Digest: v2}, {Digest: tc.digest, Origin: tc.origin, Booted: true}}})
@@ -141,4 +145,52 @@ func drawFound(t *rapid.T) draft.Found {
 		f.EtcdProblem = "unknown\n}"
 	}
 	return f
+}
+
+// TestHostileAnswers: whatever one host answers, the inventory of all hosts is valid, names the OS of the others, and stays short.
+func TestHostileAnswers(t *testing.T) {
+	long := strings.Repeat("x", 1<<16)
+	word := rapid.SampledFrom([]string{"", "lab", "${file(\"/etc/shadow\")}", "%{for x in y}", "\"\n}\npool \"p\" {", "\u202e", "\r", "\x00\xff", "*/ #", "1.0", long})
+	rapid.Check(t, func(t *rapid.T) {
+		driver := rapid.SampledFrom([]string{"ostree", "rpm-ostree", "bootc"}).Draw(t, "driver")
+		origin := rapid.SampledFrom([]string{"%:%", "%", "docker://%", "ostree-unverified-registry:%", "%/%:%", "%@%"}).Draw(t, "origin")
+		for strings.Contains(origin, "%") && len(origin) < 1<<18 {
+			before, after, _ := strings.Cut(origin, "%")
+			origin = before + strings.ReplaceAll(word.Draw(t, "word"), "%", "\x01") + after
+		}
+		origin = strings.ReplaceAll(origin, "\x01", "%")
+		id := rapid.SampledFrom([]string{v1, digest, "", "sha256:", "sha512:11", "\n}", long}).Draw(t, "digest")
+		found := draft.Found{Node: word.Draw(t, "node"), EtcdProblem: word.Draw(t, "problem"), Cluster: rapid.SampledFrom([]string{"", "main"}).Draw(t, "cluster")}
+		found.OS, found.OSProblem = draft.FindOS(driver, engine.Facts{Tool: "x", Deployments: []engine.Deployment{{Digest: id, Version: word.Draw(t, "version"), Origin: origin, Booted: true}}})
+		if rapid.Bool().Draw(t, "silent") {
+			found = draft.Found{Unreachable: word.Draw(t, "why")}
+		}
+		honest := engine.OS{Driver: "ostree", Remote: "lab", Ref: "stable", Commit: v2}
+		s := draft.Site{
+			Name: "berlin", Hosts: []draft.Host{{Name: "w-1", Address: "192.0.2.1", Group: "w"}, {Name: "w-2", Address: "192.0.2.2", Group: "w"}},
+			Found: map[string]draft.Found{"w-1": {OS: draft.OS{Driver: honest.Driver, Remote: honest.Remote, Ref: honest.Ref, Commit: honest.Commit}}, "w-2": found},
+		}
+		if found.Cluster != "" {
+			// The probe of processes prints lines, and ReadProcesses makes them printable.
+			path := func(label string) string { return "/" + strings.NewReplacer("\x00\xff", "", "\n", "", "\r", "").Replace(word.Draw(t, label)) }
+			s.Clusters, _ = draft.JoinClusters([]draft.Membership{{
+				Host: "w-2", Cluster: word.Draw(t, "id"), Member: "1", ClientPort: 2379, Members: map[string]string{"1": "a", "2": word.Draw(t, "absent")},
+				TLS: &engine.TLS{CA: path("ca"), Cert: "/c", Key: path("key")},
+			}})
+		}
+		d, err := draft.Make(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		inv := load(t, d.Text)
+		h, _ := inv.Host("w-1")
+		p, _ := inv.Pool(h.Pool)
+		if p.OS == nil || !reflect.DeepEqual(*p.OS, honest) || len(inv.Hosts) != d.Hosts || len(inv.Pools) > 2 || len(inv.Clusters) != len(s.Clusters) {
+			t.Fatalf("%+v of %d hosts, %d pools\n%.2000s", p.OS, len(inv.Hosts), len(inv.Pools), d.Text)
+		}
+		const longest = 200_000 // two paths of TLS of 64 KiB each may be true
+		if told := strings.Join(d.Remarks, ""); len(d.Text) > longest || len(told) > 5000 || strings.Contains(told, "\n") {
+			t.Fatalf("%d bytes, remarks of %d bytes: %.200q", len(d.Text), len(told), told)
+		}
+	})
 }

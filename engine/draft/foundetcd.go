@@ -55,7 +55,7 @@ func JoinClusters(answers []Membership) (clusters []FoundCluster, byHost map[str
 			c.Others = c.Others || m.ClientPort != c.ClientPort || (m.TLS == nil) != (c.TLS == nil) || m.TLS != nil && *m.TLS != *c.TLS
 		}
 		for _, name := range all {
-			c.Absent = append(c.Absent, oneLine(name))
+			c.Absent = append(c.Absent, hostText(name))
 		}
 		slices.Sort(c.Absent)
 		clusters = append(clusters, c)
@@ -64,7 +64,7 @@ func JoinClusters(answers []Membership) (clusters []FoundCluster, byHost map[str
 }
 
 func writeCluster(b *strings.Builder, c FoundCluster) {
-	fmt.Fprintf(b, "\n# Its members told its ID, %s. The name is free; hosts have it, too.\n", oneLine(c.ID))
+	fmt.Fprintf(b, "\n# Its members told its ID, %s. The name is free; hosts have it, too.\n", hostText(c.ID))
 	if c.Others {
 		b.WriteString("# Some members have another port or other files than these.\n")
 	}

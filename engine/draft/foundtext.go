@@ -12,7 +12,7 @@ import (
 // writeOS writes the OS that the hosts of a pool run.
 func writeOS(b *strings.Builder, p *pool) {
 	if p.osProblem != "" {
-		fmt.Fprintf(b, "# Its OS is not known: %s.\n", oneLine(p.osProblem))
+		fmt.Fprintf(b, "# Its OS is not known: %s.\n", hostText(p.osProblem))
 		b.WriteString(exampleOS)
 		return
 	}
@@ -27,12 +27,12 @@ func writeOS(b *strings.Builder, p *pool) {
 		}
 		fmt.Fprintf(b, "%s = %s", a.name, quote(a.value))
 		if (a.name == "commit" || a.name == "image") && o.Version != "" {
-			b.WriteString(" # " + oneLine(o.Version))
+			b.WriteString(" # " + hostText(o.Version))
 		}
 		b.WriteString("\n")
 	}
 	if o.Remark != "" {
-		fmt.Fprintf(b, "# %s\n", oneLine(o.Remark))
+		fmt.Fprintf(b, "# %s\n", hostText(o.Remark))
 	}
 	b.WriteString("}\n")
 }
@@ -43,7 +43,7 @@ func writeSilent(b *strings.Builder, h block, pool string) {
 	why := h.host.found.Unreachable
 	h.host.found = Found{}
 	writeBlock(&text, h, pool)
-	fmt.Fprintf(b, "\n# No answer: %s\n", oneLine(why))
+	fmt.Fprintf(b, "\n# No answer: %s\n", hostText(why))
 	for line := range strings.Lines(strings.TrimSpace(string(hclwrite.Format([]byte(text.String()))))) {
 		b.WriteString("# " + strings.TrimSuffix(line, "\n") + "\n")
 	}
@@ -59,7 +59,7 @@ func writeNodes(b *strings.Builder, pools []*pool) {
 			case h.Name:
 				same = append(same, h.Name)
 			default:
-				others = append(others, h.Name+" (node "+oneLine(h.found.Node)+")")
+				others = append(others, h.Name+" (node "+hostText(h.found.Node)+")")
 			}
 		}
 	}

@@ -124,7 +124,7 @@ func writeBlock(b *strings.Builder, h block, pool string) {
 		fmt.Fprintf(b, "etcd_cluster = %s\n", quote(c))
 	}
 	if why := h.host.found.EtcdProblem; why != "" {
-		fmt.Fprintf(b, "# etcd runs here: %s.\n# etcd_cluster = \"NAME\"\n", oneLine(why))
+		fmt.Fprintf(b, "# etcd runs here: %s.\n# etcd_cluster = \"NAME\"\n", hostText(why))
 	}
 	writeConnection(b, h.host.Connection, "")
 	b.WriteString("}\n")
@@ -156,3 +156,15 @@ func quote(s string) string { return string(hclwrite.TokensForValue(cty.StringVa
 
 // oneLine returns a text that may follow a # in a file.
 func oneLine(s string) string { return strings.Join(strings.Fields(textutil.Printable(s)), " ") }
+
+// longestText bounds a text of a host in an inventory and in a remark, in bytes.
+const longestText = 300
+
+// hostText returns a text of a host as oneLine does, and shortens it: one host must not fill the inventory of all.
+func hostText(s string) string {
+	s = oneLine(s)
+	if len(s) > longestText {
+		s = strings.ToValidUTF8(s[:longestText], "") + "…"
+	}
+	return s
+}

@@ -21,7 +21,7 @@ func (b *builder) readOS(n *node) *engine.OS {
 		Source: r.readText("source"),
 	}
 	b.checkSource(n, *o)
-	if o.Commit != "" && !commitRule.MatchString(o.Commit) {
+	if o.Commit != "" && !IsCommit(o.Commit) {
 		b.addError(n.args["commit"].Expr.Range(), "commit is not an ostree commit", "write all 64 hexadecimal digits, as ostree rev-parse prints them")
 	}
 	if o.Image != "" && !Pinned(o.Image) {
@@ -70,6 +70,9 @@ func (b *builder) forbidArguments(n *node, driver string, names ...string) {
 
 // Pinned reports whether the name of a container image has a digest.
 func Pinned(image string) bool { return imageRule.MatchString(image) }
+
+// IsCommit reports whether a text is the ID of a commit of ostree.
+func IsCommit(s string) bool { return commitRule.MatchString(s) }
 
 func (b *builder) readMirror(n *node) *engine.Mirror {
 	r := b.newReader(n)
