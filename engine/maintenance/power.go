@@ -88,8 +88,9 @@ func (r Request) endPowered(t engine.Target, end engine.EndHold, h *engine.Hold)
 		m.Steps = append(m.Steps, engine.Step{Name: "power on", Do: engine.Op{SwitchPower: &on}, Timeout: engine.SwitchTimeout},
 			engine.Step{Name: "wait for its answer", Do: engine.Op{AwaitAnswer: &engine.AwaitAnswer{}}, Timeout: answerTimeout})
 	}
-	if h != nil && h.PowerBefore != nil {
-		m.Steps = append(m.Steps, engine.Step{Name: "power as before", Do: engine.Op{PowerAsBefore: h.PowerBefore}, MayFail: r.Force})
+	if h != nil && h.PowerBefore != nil { // another person may have taken a host that was off
+		m.Under = h.Owner()
+		m.Steps = append(m.Steps, engine.Step{Name: "power as before", Do: engine.Op{PowerAsBefore: h.PowerBefore}, MayFail: r.Force, ChangesHost: true})
 	}
 	if h != nil && h.Drain != nil && h.Kind == engine.MaintenanceHold {
 		if failure := r.undrainBeforeEnd(t, *h, &m); failure != nil {

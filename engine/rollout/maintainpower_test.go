@@ -3,6 +3,7 @@ package rollout_test
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -125,6 +126,34 @@ func TestHoldPowerOff(t *testing.T) {
 		}
 		if h := site.Host("worker-0").Hold(); h != nil || bmc.policy != "LastState" || bmc.light || bmc.power != "On" || !slices.Equal(bmc.sent, []engine.PowerTarget{engine.PowerOff, engine.PowerOn}) {
 			t.Errorf("%+v, %+v", h, bmc)
+		}
+	})
+}
+
+// TestReleaseAfterAnotherHold: a bastion remembers its hold of a host that was off, and meanwhile another person holds it. The settings of
+// the controller stay those of that person.
+func TestReleaseAfterAnotherHold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site := newSite(simulator.Fleet(0, 2))
+		bmc := &controller{host: site.Host("worker-0"), policy: "LastState", power: "On"}
+		remembered := &memory{holds: map[string]engine.Hold{}}
+		ask := func(person string, holds *memory, r maintenance.Request) event.RunEnd {
+			run := site.Bastion(person).Run()
+			run.Power, run.Holds = bmc, holds
+			r.Holder, r.Bastion, r.Hosts = run.Start.Holder, run.Start.Bastion, []string{"worker-0"}
+			return run.Maintain(t.Context(), r)
+		}
+		ask("person-1", remembered, holdOff)
+		remembered.holds["worker-0"] = *site.Host("worker-0").Hold()
+		current := &memory{holds: maps.Clone(remembered.holds)}
+		released := ask("person-1", current, releaseOn)
+		held := ask("person-2", current, holdOff)
+		if released.Exit != engine.ExitOK || held.Exit != engine.ExitOK {
+			t.Fatalf("%s; %s", findingsText(released), findingsText(held))
+		}
+		end := ask("person-1", remembered, releaseOn)
+		if h := site.Host("worker-0").Hold(); end.Exit != engine.ExitRefused || h == nil || bmc.policy != "AlwaysOff" || !bmc.light {
+			t.Errorf("exit %d, %s, %+v, %+v", end.Exit, findingsText(end), h, bmc)
 		}
 	})
 }
