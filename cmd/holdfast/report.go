@@ -31,7 +31,7 @@ health and disk latency, changes with the rule behind each, gates and warnings.
 
 It also works for a run that was killed, for one that is under way, and for etcd members apply
 and etcd restore. A new file can be read only by you; a file that exists is replaced, and keeps
-its mode. docs/reports.md describes the page.`,
+its mode if it is yours. docs/reports.md describes the page.`,
 		Args: expectArgs(1, 1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if a.json {

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 )
 
 // Write replaces a file. The new file always has the mode 0600 and belongs to the caller.
@@ -17,8 +18,8 @@ func Write(path string, data []byte) error {
 	return write(path, data, 0o600, false)
 }
 
-// Replace is Write, but a file that exists keeps its mode, so that others who
-// may read it still can.
+// Replace is Write, but a file of the caller keeps its mode, so that others who
+// may read it still can. The file of another account is replaced by a private one.
 func Replace(path string, data []byte) error {
 	return write(path, data, 0o600, true)
 }
@@ -38,7 +39,7 @@ func write(path string, data []byte, mode fs.FileMode, keepMode bool) error {
 	case !info.Mode().IsRegular():
 		return &fs.PathError{Op: "open", Path: path, Err: errors.New("it is not a regular file; name another one")}
 	case keepMode:
-		mode = info.Mode().Perm()
+		mode = keptMode(info, os.Geteuid())
 	}
 	f, err := os.CreateTemp(filepath.Dir(path), ".holdfast-*") // with the mode 0600
 	if failed := (*fs.PathError)(nil); errors.As(err, &failed) {
@@ -55,4 +56,13 @@ func write(path string, data []byte, mode fs.FileMode, keepMode bool) error {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
 	return os.Rename(f.Name(), path)
+}
+
+// keptMode returns the mode that a new file takes over from an old one. In a folder that others may write to, another account may
+// have made the old file beforehand, to read the new one.
+func keptMode(old fs.FileInfo, uid int) fs.FileMode {
+	if owner, ok := old.Sys().(*syscall.Stat_t); !ok || int(owner.Uid) != uid {
+		return 0o600
+	}
+	return old.Mode().Perm()
 }

@@ -105,3 +105,25 @@ func TestReplaceKeepsTheMode(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestReplaceTakesNoModeOver: another account has made the file before, with a mode that lets everybody read and write. The new file
+// is private.
+func TestReplaceTakesNoModeOver(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "report.html")
+	if err := os.WriteFile(path, []byte("theirs"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(path, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Lstat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for uid, want := range map[int]os.FileMode{os.Geteuid(): 0o666, os.Geteuid() + 1: 0o600} {
+		if mode := keptMode(info, uid); mode != want {
+			t.Errorf("account %d of %d: %s", uid, os.Geteuid(), mode)
+		}
+	}
+}
