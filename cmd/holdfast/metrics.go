@@ -136,9 +136,10 @@ const metricsPatience = 2 * time.Second
 
 // lockFolder keeps two commands from updating a file at the same time, in which case
 // one update would be lost. Another account may hold the lock. So after metricsPatience,
-// the command goes on without it.
+// the command goes on without it. It may also have replaced the folder by a pipe, which is
+// not opened: that would wait for a writer.
 func lockFolder(dir string) (leave func()) {
-	f, err := os.Open(dir)
+	f, err := os.OpenFile(dir, os.O_RDONLY|unix.O_DIRECTORY, 0)
 	if err != nil {
 		return func() {}
 	}
