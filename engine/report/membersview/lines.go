@@ -9,6 +9,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/event"
+	"holdfast/engine/report/termtext"
 	"holdfast/engine/textutil"
 )
 
@@ -36,7 +37,7 @@ func (l Lines) Emit(e event.Event) error {
 	default:
 		return nil
 	}
-	fmt.Fprintf(l.W, "%s %s\n", e.Time.Format(time.TimeOnly), textutil.Printable(text)) // a lost terminal must not stop a run
+	fmt.Fprintf(l.W, "%s %s\n", e.Time.Format(time.TimeOnly), termtext.OneLine(textutil.Printable(text))) // a lost terminal must not stop a run
 	return nil
 }
 

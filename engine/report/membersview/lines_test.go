@@ -10,7 +10,7 @@ import (
 	"holdfast/engine/report/membersview"
 )
 
-// TestLinesNameTheMember: the member of a step without a host is named, as in the plan.
+// TestLinesNameTheMember: the member of a step without a host is named, as in the plan. Its words add no line.
 func TestLinesNameTheMember(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 11, 23, 3, 12, 44, 0, time.UTC)
@@ -19,7 +19,7 @@ func TestLinesNameTheMember(t *testing.T) {
 	for _, e := range []event.Event{
 		{Type: event.StepStarted, Step: "remove", Member: "9a\x1b[2J"},
 		{Type: event.StepEnded, Step: "remove", Member: "9a", Took: engine.Duration(time.Second)},
-		{Type: event.StepEnded, Step: "remove", Member: "9b", Failure: &engine.Failure{Cause: "no leader"}},
+		{Type: event.StepEnded, Step: "remove", Member: "9b", Failure: &engine.Failure{Cause: "no leader\n03:12:44 exit 0: done"}},
 		{Type: event.StepStarted, Host: "etcd-1", Step: "remove", Member: "9c"},
 		{Type: event.StepStarted, Step: "snapshot"},
 		{Type: event.RunEnded, Cluster: "main", End: &event.RunEnd{}},
@@ -32,7 +32,7 @@ func TestLinesNameTheMember(t *testing.T) {
 	}
 	const want = `03:12:44 remove 9a\x1b[2J …
 03:12:44 remove 9a: done in 1s
-03:12:44 remove 9b: failed: no leader
+03:12:44 remove 9b: failed: no leader 03:12:44 exit 0: done
 03:12:44 remove etcd-1 …
 03:12:44 snapshot …
 03:12:44 exit 0: the members of etcd cluster main are as they should be
