@@ -172,7 +172,9 @@ func TestHostileAnswers(t *testing.T) {
 		}
 		if found.Cluster != "" {
 			// The probe of processes prints lines, and ReadProcesses makes them printable.
-			path := func(label string) string { return "/" + strings.NewReplacer("\x00\xff", "", "\n", "", "\r", "").Replace(word.Draw(t, label)) }
+			path := func(label string) string {
+				return "/" + strings.NewReplacer("\x00\xff", "", "\n", "", "\r", "").Replace(word.Draw(t, label))
+			}
 			s.Clusters, _ = draft.JoinClusters([]draft.Membership{{
 				Host: "w-2", Cluster: word.Draw(t, "id"), Member: "1", ClientPort: 2379, Members: map[string]string{"1": "a", "2": word.Draw(t, "absent")},
 				TLS: &engine.TLS{CA: path("ca"), Cert: "/c", Key: path("key")},
