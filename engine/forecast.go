@@ -15,7 +15,7 @@ type HostTimes struct {
 // EarlierTimes has the durations of earlier runs of a site, the newest first.
 type EarlierTimes struct {
 	Hosts map[string][]HostTimes // by host
-	Gaps  []Duration             // between two batches, without soaks
+	Gaps  []Duration             // between staging and batches, and between batches, without soaks
 }
 
 // Forecast says how long the work of a plan will take, from the durations of
@@ -24,8 +24,8 @@ type Forecast struct {
 	Known   bool            `json:"known"`             // false: hosts have no durations of earlier runs, so nothing else is set but Without
 	Without []string        `json:"without,omitempty"` // hosts without durations of their own: those of their pool count, if it has any
 	Staging Duration        `json:"staging,omitempty"` // until all hosts are staged
-	Takes   Duration        `json:"takes,omitempty"`   // staging, batches, soaks, and the gates between batches
-	Ends    time.Time       `json:"ends,omitzero"`     // end of the last batch that the run comes to
+	Takes   Duration        `json:"takes,omitempty"`   // staging, batches, soaks, gates, and the gathering of facts before and after batches
+	Ends    time.Time       `json:"ends,omitzero"`     // end of the run
 	Batches []BatchForecast `json:"batches,omitempty"` // in the order of the plan
 }
 

@@ -200,7 +200,7 @@ type RunEnd struct {
 	Clusters []ClusterTotals `json:"clusters,omitempty"` // figures of the etcd clusters that were sampled
 
 	Times    []engine.HostTimes `json:"times,omitempty"`     // durations of the work on hosts, for forecasts
-	BatchGap engine.Duration    `json:"batch_gap,omitempty"` // mean time between two batches, without soaks
+	BatchGap engine.Duration    `json:"batch_gap,omitempty"` // mean time from the staging or a batch to the next batch, without soaks
 
 	Maintenance engine.MaintenanceAction `json:"maintenance,omitempty"` // of work on holds; Updated are then the hosts whose hold was changed
 

@@ -35,11 +35,14 @@ func Make(in Input) *engine.Forecast {
 	f.learnPools()
 	out := &engine.Forecast{Known: true, Staging: f.addStaging()}
 	now := in.Now.Add(time.Duration(out.Staging))
-	gap, hasGap := medianOf(in.Earlier.Gaps)
-	for i, b := range in.Plan.Batches {
+	gap, _ := medianOf(in.Earlier.Gaps) // the run gathers facts and plans after its staging and after each batch, also the last
+	if f.stages {
+		now = now.Add(time.Duration(gap))
+	}
+	for _, b := range in.Plan.Batches {
 		next, end := f.addBatch(b, now)
 		out.Batches = append(out.Batches, next)
-		if now = end; i < len(in.Plan.Batches)-1 && hasGap && !next.MissesWindow {
+		if now = end; !next.MissesWindow {
 			now = now.Add(time.Duration(gap))
 		}
 	}

@@ -11,12 +11,12 @@ import (
 )
 
 // times collects how long the staging and the batch of each host took, and the
-// gaps between batches.
+// gaps before batches.
 type times struct {
 	play    string
 	staging bool // the staging phase is under way
 	hosts   map[hostPlay]*hostTimes
-	ended   time.Time       // end of the last batch; zero: none, or a batch is under way
+	ended   time.Time       // end of the staging or of the last batch; zero: none, or one is under way
 	waited  engine.Duration // steps since then that only wait for a time, such as soaks
 	waits   map[string]bool // such steps that are under way, by name
 	gaps    []engine.Duration
@@ -38,8 +38,11 @@ func (t *times) addEvent(e event.Event) {
 		if e.Plan != nil && e.Plan.Play != t.play { // the time between two plays is no gap: a person may think about the next one
 			t.play, t.ended = e.Plan.Play, time.Time{}
 		}
-	case event.StageStarted, event.StageEnded:
-		t.staging = e.Type == event.StageStarted
+	case event.StageStarted:
+		t.staging, t.ended = true, time.Time{}
+	case event.StageEnded:
+		t.staging = false
+		t.beginGap(e.Time)
 	case event.BatchStarted:
 		if !t.ended.IsZero() {
 			t.gaps = append(t.gaps, max(engine.Duration(e.Time.Sub(t.ended))-t.waited, 0))
@@ -50,7 +53,7 @@ func (t *times) addEvent(e event.Event) {
 			h.inBatch, h.began, h.Batch, h.Reboot = true, time.Time{}, 0, ""
 		}
 	case event.BatchEnded:
-		t.ended, t.waited, t.waits = e.Time, 0, map[string]bool{}
+		t.beginGap(e.Time)
 	case event.StepStarted, event.StepEnded:
 		t.addStep(e)
 	case event.HostDone:
@@ -64,6 +67,8 @@ func (t *times) addEvent(e event.Event) {
 	default:
 	}
 }
+
+func (t *times) beginGap(at time.Time) { t.ended, t.waited, t.waits = at, 0, map[string]bool{} }
 
 func (t *times) addStep(e event.Event) {
 	started := e.Type == event.StepStarted

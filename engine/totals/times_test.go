@@ -28,6 +28,8 @@ func TestTimes(t *testing.T) {
 	step("a", time.Minute, nil)
 	step("b", time.Minute, &engine.Failure{})
 	add(0, event.Event{Type: event.StageEnded})
+	add(time.Minute, event.Event{Type: event.StepStarted, Step: "snapshot"})
+	add(3*time.Minute, event.Event{Type: event.StepEnded, Step: "snapshot", Took: engine.Duration(3 * time.Minute)})
 	add(0, event.Event{Type: event.BatchStarted, Hosts: []string{"a", "b"}})
 	add(time.Minute, event.Event{Type: event.StepStarted, Host: "a", Step: "finalize", Kind: engine.RebootStep, Reboot: &engine.Reboot{Kind: engine.SoftReboot}})
 	step("b", time.Minute, nil)
@@ -48,7 +50,7 @@ func TestTimes(t *testing.T) {
 		{Host: "a", Staging: engine.Duration(2 * time.Minute), Batch: engine.Duration(2 * time.Minute), Reboot: engine.SoftReboot},
 		{Host: "c", Batch: engine.Duration(3 * time.Minute)},
 	}
-	if !slices.Equal(end.Times, want) || end.BatchGap != engine.Duration(2*time.Minute) {
+	if !slices.Equal(end.Times, want) || end.BatchGap != engine.Duration(3*time.Minute) { // 4 minutes after the staging, and 2 after the first batch
 		t.Errorf("%+v, gap %s", end.Times, end.BatchGap)
 	}
 }

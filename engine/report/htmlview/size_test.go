@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"syscall"
 	"testing"
 	"time"
 
@@ -69,7 +70,8 @@ func TestSizes(t *testing.T) {
 }
 
 // BenchmarkReport makes the page of a run of 1,000 hosts from its journal. It
-// reports the heap at the end, before garbage is collected.
+// reports its processor time, and the heap at the end, before garbage is
+// collected.
 func BenchmarkReport(b *testing.B) {
 	dir := b.TempDir()
 	w, err := journal.Create(dir, "run")
@@ -85,6 +87,7 @@ func BenchmarkReport(b *testing.B) {
 		b.Fatal(err)
 	}
 	b.ResetTimer()
+	began := processorTime(b)
 	for b.Loop() {
 		v := htmlview.New()
 		state, err := journal.Inspect(dir, "run", func(e event.Event) error {
@@ -100,7 +103,16 @@ func BenchmarkReport(b *testing.B) {
 		}
 		b.ReportMetric(float64(page.Len()), "bytes/page")
 	}
+	b.ReportMetric((processorTime(b)-began).Seconds()/float64(b.N), "cpu-s/op")
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	b.ReportMetric(float64(m.HeapSys)/1e6, "MB-heap")
+}
+
+func processorTime(b *testing.B) time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
