@@ -110,7 +110,7 @@ const maxMetrics = 64 << 20
 // readMetrics reads the file that earlier commands of the site have left, if any. It
 // follows no link, and does not wait for a pipe.
 func readMetrics(path string) (old metrics.File, err error) {
-	folder, err := os.OpenRoot(filepath.Dir(path))
+	folder, err := regular.OpenFolder(filepath.Dir(path))
 	if err != nil {
 		return metrics.File{}, err
 	}

@@ -1,6 +1,8 @@
 package redfish
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
 	"crypto/sha256"
 	"crypto/x509"
@@ -179,6 +181,12 @@ func TestBadAnswers(t *testing.T) {
 			}
 		}
 	}
+	bomb := func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Encoding", "gzip")
+		packed := gzip.NewWriter(w)
+		_, _ = packed.Write(bytes.Repeat([]byte(" "), 16*maxBody))
+		_ = packed.Close()
+	}
 	hangs := func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
 	drips := func(w http.ResponseWriter, r *http.Request) {
 		for r.Context().Err() == nil {
@@ -216,6 +224,11 @@ func TestBadAnswers(t *testing.T) {
 		"a large answer":               {raw(`{"x": "` + strings.Repeat("x", maxBody) + `"}`), nil, TooLarge, "more than 1 MiB"},
 		"a large error":                {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500); endless(w, &http.Request{}) }, nil, TooLarge, ""},
 		"an endless answer":            {endless, nil, TooLarge, ""},
+		"a bomb":                       {bomb, nil, TooLarge, ""},
+		"deep":                         {raw(strings.Repeat("[", maxBody/2)), nil, NoRedfish, "cannot be read as Redfish"},
+		"a system at a file":           {raw(`{"Systems": {"@odata.id": "file:///etc/shadow"}}`), nil, Redirect, "another server"},
+		"a system at another server":   {raw(`{"Systems": {"@odata.id": "https://192.0.2.1/redfish/v1/Systems"}}`), nil, Redirect, "another server"},
+		"a system without a scheme":    {raw(`{"Systems": {"@odata.id": "//192.0.2.1/redfish/v1/Systems"}}`), func(c *Config) { c.System = "1" }, NoRedfish, ""},
 		"an endless system":            {rootThen(endless), func(c *Config) { c.System = "1" }, TooLarge, ""},
 		"hangs":                        {hangs, nil, Unreachable, "did not answer within 2s"},
 		"hangs later":                  {rootThen(hangs), func(c *Config) { c.System = "1" }, Unreachable, "did not answer within 2s"},

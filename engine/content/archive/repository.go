@@ -25,7 +25,7 @@ const maxObjects = 5_000_000
 
 // Open opens the repository in a folder.
 func Open(folder string) (*Repository, error) {
-	root, err := os.OpenRoot(folder)
+	root, err := regular.OpenFolder(folder)
 	if err != nil {
 		return nil, fmt.Errorf("open the ostree repository: %w", err)
 	}

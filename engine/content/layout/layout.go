@@ -33,7 +33,7 @@ const (
 
 // Open opens the layout in a folder.
 func Open(folder string) (*Layout, error) {
-	root, err := os.OpenRoot(folder)
+	root, err := regular.OpenFolder(folder)
 	if err != nil {
 		return nil, fmt.Errorf("open the image layout: %w", err)
 	}

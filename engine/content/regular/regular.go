@@ -2,6 +2,7 @@
 package regular
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -10,6 +11,15 @@ import (
 
 	"golang.org/x/sys/unix"
 )
+
+// OpenFolder opens a folder.
+func OpenFolder(path string) (*os.Root, error) {
+	root, err := os.OpenRoot(path + "/.") // without the dot, a pipe in place of the folder would be opened
+	if failed := (*fs.PathError)(nil); errors.As(err, &failed) {
+		err = &fs.PathError{Op: "open", Path: path, Err: failed.Err}
+	}
+	return root, err
+}
 
 // Open opens a file for reading. No part of the path may be a link, also none that stays in the folder: a link can lead
 // to a file that must not leave the folder under any name.
