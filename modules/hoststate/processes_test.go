@@ -2,6 +2,8 @@ package hoststate
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -64,8 +66,8 @@ func TestProcesses(t *testing.T) {
 	}
 }
 
-// TestProcessesOfPeople: a process with the name of etcd or of a kubelet counts only if it is of the system. Root would read the
-// files that it names, and a crowd of others must not hide the real one.
+// TestProcessesOfPeople: a process with the name of etcd or of a kubelet counts only if it is of the system, and in the network of the
+// host. Root would read the files that it names, and a crowd of others must not hide the real one.
 func TestProcessesOfPeople(t *testing.T) {
 	t.Parallel()
 	b := moduletest.NewBox(t)
@@ -85,6 +87,17 @@ func TestProcessesOfPeople(t *testing.T) {
 	add(200, "1000\t0\t0\t0", "etcd", "etcd\x00--config-file=/setuid\x00")
 	add(201, "100000\t100000\t100000\t100000", "kubelet", "kubelet\x00--hostname-override=in-a-container-of-mallory\x00")
 	add(202, "", "etcd", "etcd\x00--config-file=/no-status\x00")
+	network := func(pid int, name string) {
+		folder := fmt.Sprintf("proc/%d/ns", pid)
+		b.Mkdir(folder)
+		b.Check(os.Symlink(name, filepath.Join(b.Root, folder, "net")))
+	}
+	network(1, "net:[1]")
+	for i, name := range []string{"etcd", "kubelet"} { // root in pods
+		add(203+i, "0\t0\t0\t0", name, name+"\x00--listen-client-urls=https://127.0.0.1:666\x00--hostname-override=pod\x00")
+		network(203+i, "net:[7]")
+	}
+	network(300, "net:[1]")
 	add(300, "113\t113\t113\t113", "etcd", "etcd\x00--listen-client-urls=http://127.0.0.1:2379\x00")
 	add(301, "61200\t61200\t61200\t61200", "kubelet", "kubelet\x00")
 	const mark = "b05e21"

@@ -1,7 +1,7 @@
 # Prints, one a line and each after its kind: the name of the host, the tools that update its OS, and
 # each etcd and kubelet that runs, with its arguments. Of the environment of etcd it prints the variables
-# that etcd reads. It starts no program for any other process. Processes of people do not count, whatever
-# their names: root reads the files that an etcd names.
+# that etcd reads. It starts no program for any other process. Processes of people and of pods do not count,
+# whatever their names: root reads the files that an etcd names.
 
 # print_lines prints the texts of standard input, which end with NUL, each after a word.
 print_lines() {
@@ -25,6 +25,13 @@ of_system() {
 	return 1
 }
 
+# of_host_network tells whether a process is in the network of the host. In a pod with a network of its own,
+# anybody may be root. A network that is not known counts: root hides none from root.
+of_host_network() {
+	own=$(readlink "$1/ns/net") || return 0
+	[ "$own" = "$(readlink "${1%/*}/1/ns/net")" ]
+}
+
 IFS= read -r text </proc/sys/kernel/hostname || :
 printf 'hostname %s\n' "$text"
 for tool in rpm-ostree bootc; do
@@ -35,7 +42,7 @@ for folder in /proc/[0-9]*; do
 	text=''
 	[ ! -r "$folder/comm" ] || IFS= read -r text 2>/dev/null <"$folder/comm" || continue
 	case $text in etcd | kubelet) ;; *) continue ;; esac
-	of_system "$folder" || continue
+	of_system "$folder" && of_host_network "$folder" || continue
 	found=$((found + 1))
 	[ "$found" -le 8 ] || break
 	printf 'process %s\n' "$text"
