@@ -1,7 +1,9 @@
 package planner
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -176,26 +178,25 @@ func (sc *scheduler) describeUnfinished(w *poolState) string {
 }
 
 func (sc *scheduler) describeBudget(w *poolState, p presence) string {
-	switch {
-	case w.seats.remainingSeats(p) <= 0:
-		return sc.describePoolBudget(w, p)
-	case p == isCordoned:
-		return fmt.Sprintf("max_unavailable of the site is %d, and %d of its hosts do no work already%s", w.site.limit, w.site.countAway(), onlyCordoned)
+	if w.seats.remainingSeats(p) <= 0 {
+		return fmt.Sprintf("pool %s: max_unavailable is %d and %s", w.Name, w.seats.limit, sc.describeSeats(w.seats, []*poolState{w}, p))
 	}
-	return fmt.Sprintf("max_unavailable of the site is %d, and %d of its hosts are unavailable already", w.site.limit, w.site.countUnavailable())
+	all := slices.SortedFunc(maps.Values(sc.poolStates), func(a, b *poolState) int { return cmp.Compare(a.Name, b.Name) })
+	return fmt.Sprintf("max_unavailable of the site is %d, and %s", w.site.limit, sc.describeSeats(w.site.seatCount, all, p))
 }
 
-// onlyCordoned continues the reason why a cordoned host waits.
-const onlyCordoned = "; its node is only cordoned and still runs its pods, so it needs a seat of its own"
-
-func (sc *scheduler) describePoolBudget(w *poolState, p presence) string {
+// describeSeats tells who uses up a budget of some pools.
+func (sc *scheduler) describeSeats(seats seatCount, pools []*poolState, p presence) string {
 	const examples = 3
-	n, kind, end := w.seats.countUnavailable(), "are unavailable", ""
-	if p == isCordoned {
-		n, kind, end = w.seats.countAway(), "do no work", onlyCordoned
+	n, kind, end := seats.countUnavailable(), "are unavailable", ""
+	if p == isCordoned { // its node still runs its pods
+		n, kind, end = seats.countAway(), "do no work", "; its node is only cordoned and still runs its pods, so it needs a seat of its own"
 	}
-	who := sc.nameAbsent(w, p, examples)
-	return fmt.Sprintf("pool %s: max_unavailable is %d and %d of its hosts %s already: %s%s", w.Name, w.seats.limit, n, kind, strings.Join(textutil.AndMore(who, n), ", "), end)
+	var who []string
+	for _, w := range pools {
+		who = append(who, sc.nameAbsent(w, p, examples-len(who))...)
+	}
+	return fmt.Sprintf("%d of its hosts %s already: %s%s", n, kind, strings.Join(textutil.AndMore(who, n), ", "), end)
 }
 
 // nameAbsent names at most so many hosts that use up the budget of a pool, with the reason. Cordoned hosts use up none for each other.

@@ -85,7 +85,7 @@ func TestNodesUseUpBudgets(t *testing.T) {
 				w.pools = append(w.pools, engine.Pool{Name: "other"})
 				w.site = engine.CountOrPercent{Count: 1, Set: true}
 			}, func(_ facts, c *kubefacts.ClusterFacts) { c.Nodes[0].Cordoned = true },
-			"[]", "max_unavailable of the site is 1, and 1 of its hosts are unavailable already",
+			"[]", "max_unavailable of the site is 1, and 1 of its hosts are unavailable already: worker-0 is cordoned as a node",
 		},
 		"no node": {
 			func(*world) {}, func(_ facts, c *kubefacts.ClusterFacts) { c.Nodes = c.Nodes[1:] },

@@ -57,7 +57,7 @@ type clusterNode struct {
 
 	host       *Host     // nil: the node is no host of the site
 	byPerson   bool      // a person was the last to cordon the node
-	uncordoned time.Time // when a person uncordoned the node last
+	uncordoned time.Time // when a person, or a new registration, uncordoned the node last
 	sick       bool      // the kubelet reports that it is not Ready
 	changedAt  time.Time
 }

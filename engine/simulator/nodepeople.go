@@ -40,8 +40,11 @@ func (s *Site) UncordonNode(host string) {
 
 // RegisterNode lets a person delete the node of a host, and its kubelet register it again.
 func (s *Site) RegisterNode(host string) {
-	s.changeNode(host, func(k *NodeCluster, n *clusterNode, _ time.Time) {
+	s.changeNode(host, func(k *NodeCluster, n *clusterNode, now time.Time) {
 		k.made++
+		if n.Cordoned {
+			n.uncordoned = now
+		}
 		n.UID, n.Cordoned, n.CordonedBy, n.byPerson = fmt.Sprintf("uid-%s-%d", host, k.made), false, "", false
 		delete(k.leases, host) // the node owned it
 		s.addToLog("%s registers its node again", host)

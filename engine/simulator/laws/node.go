@@ -19,7 +19,7 @@ type Node struct {
 	Ready            bool
 	Maintained       time.Time // since when a NodeMaintenance names it; zero: none does
 	Cordoned         bool
-	Uncordoned       time.Time // when a person uncordoned it last
+	Uncordoned       time.Time // when a person, or a new registration, uncordoned it last
 	CordonedByPerson bool      // a person was the last to cordon it
 	CordonedByRun    bool
 

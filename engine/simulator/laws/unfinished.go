@@ -28,7 +28,8 @@ func (r *Run) CheckUnfinished(h *Host, targets map[string]string) {
 	if other && len(left) > 0 && known && !r.asked.Over {
 		r.reportViolation("%s is begun with %s, and the roll-out of %v is not finished: %v", h.Name, targets[pool], last.targets, left)
 	}
-	if last.targets == nil || other || r.asked.Over && !maps.Equal(last.targets, targets) || len(r.observer.unfinishedHosts()) == 0 {
+	anew := (r.asked.Over || !known) && !maps.Equal(last.targets, targets) // it records a roll-out of its own
+	if last.targets == nil || other || anew || len(r.observer.unfinishedHosts()) == 0 {
 		r.observer.rollOut = rollOut{targets: targets, hosts: map[string]bool{}}
 	}
 	r.observer.rollOut.hosts[h.Name] = true
