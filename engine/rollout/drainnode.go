@@ -213,6 +213,9 @@ func (w *hostWait) undrainNode(ctx context.Context, want engine.UndrainNode) err
 				lost = &kubefacts.Problem{Kind: kubefacts.Unreachable, Cause: missing, Hint: "start it"}
 			}
 			if !owned {
+				if missing == "" && fatal == nil {
+					w.reportUndrain(fmt.Sprintf("Kubernetes cluster %s has no node %s, which its hold says is drained, so no node was uncordoned; look with kubectl get nodes", want.Cluster, want.Node))
+				}
 				return missing, fatal
 			}
 			want.Verify = false
@@ -234,7 +237,7 @@ func (w *hostWait) undrainNode(ctx context.Context, want engine.UndrainNode) err
 			return lost.Text(), nil
 		}
 		if n.Cordoned {
-			w.noteEvent(event.Event{Type: event.StepProgress, Host: w.hp.Host, Pool: w.hp.Pool, Cluster: w.hp.Cluster, Step: "undrain", Message: "node " + n.Name + " stays cordoned, because somebody else has cordoned it"})
+			w.reportUndrain("node " + n.Name + " stays cordoned, because somebody else has cordoned it")
 		}
 		return "", nil
 	})
@@ -243,6 +246,10 @@ func (w *hostWait) undrainNode(ctx context.Context, want engine.UndrainNode) err
 		f.Kind = engine.KubernetesFailure
 	}
 	return err
+}
+
+func (w *hostWait) reportUndrain(text string) {
+	w.noteEvent(event.Event{Type: event.StepProgress, Host: w.hp.Host, Pool: w.hp.Pool, Cluster: w.hp.Cluster, Step: "undrain", Message: text})
 }
 
 // findNode asks the API for the node of the host.

@@ -3,6 +3,7 @@ package rollout_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -244,6 +245,21 @@ func TestReleaseOfAForgedHold(t *testing.T) {
 		end := s.ask(t.Context(), s.ann, maintenance.Request{Action: engine.ReleaseHosts}, nil)
 		if end.Exit != engine.ExitFailed || !s.k.Node("worker-1").Cordoned || s.log() != "" || !strings.Contains(findingsText(end), "its hold says that node worker-1 is drained, and its node is worker-0") {
 			t.Errorf("exit %d, %s\n%s", end.Exit, s.log(), findingsText(end))
+		}
+	})
+}
+
+// TestReleaseOfANodeThatIsGone: the cluster of the inventory has no node with the name in the hold, because the node was replaced, the
+// inventory is another one, or the hold is forged. The host is released, and the person is told that its node may be cordoned.
+func TestReleaseOfANodeThatIsGone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newDrainedSite(t, engine.KubernetesDrain{})
+		s.ask(t.Context(), s.ann, holdDrained, nil)
+		s.Host("worker-0").ForgeDrain(engine.HoldDrain{Name: "pods", Done: true, Cluster: "main", Node: "worker-9", Cordoned: true})
+		end := s.ask(t.Context(), s.ann, maintenance.Request{Action: engine.ReleaseHosts}, nil)
+		const want = "Kubernetes cluster main has no node worker-9, which its hold says is drained, so no node was uncordoned; look with kubectl get nodes"
+		if end.Exit != engine.ExitOK || s.Host("worker-0").Hold() != nil || s.log() != drainedLog || !slices.Contains(s.told, want) {
+			t.Errorf("exit %d, %s, %q", end.Exit, s.log(), s.told)
 		}
 	})
 }
