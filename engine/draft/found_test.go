@@ -3,6 +3,7 @@ package draft_test
 import (
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -70,6 +71,20 @@ func TestJoinClusters(t *testing.T) {
 	}
 	if !reflect.DeepEqual(clusters, want) || !reflect.DeepEqual(byHost, map[string]string{"h1": "main", "h2": "main", "h9": "main-2"}) {
 		t.Errorf("%+v %v", clusters, byHost)
+	}
+}
+
+// TestJoinClustersByMost checks that a cluster has the settings of most of its members: one host, which may lie, does not decide for all.
+func TestJoinClustersByMost(t *testing.T) {
+	tls := &engine.TLS{CA: "/ca", Cert: "/c", Key: "/k"}
+	answers := []draft.Membership{{Host: "h1", Cluster: "c1", Member: "9", ClientPort: 22, TLS: &engine.TLS{CA: "/tmp/ca", Cert: "/c", Key: "/k"}}}
+	for i, host := range []string{"h2", "h3"} {
+		answers = append(answers, draft.Membership{Host: host, Cluster: "c1", Member: strconv.Itoa(i), ClientPort: 2379, TLS: &engine.TLS{CA: tls.CA, Cert: tls.Cert, Key: tls.Key}})
+	}
+	clusters, _ := draft.JoinClusters(answers)
+	want := []draft.FoundCluster{{Name: "main", ID: "c1", ClientPort: 2379, TLS: tls, Others: true}}
+	if !reflect.DeepEqual(clusters, want) {
+		t.Errorf("%+v", clusters)
 	}
 }
 

@@ -30,6 +30,36 @@ type Membership struct {
 	Members    map[string]string // all members of the cluster: their names by ID
 }
 
+// memberSettings has the settings that the members of a cluster share.
+type memberSettings struct {
+	port    int
+	tls     engine.TLS
+	withTLS bool
+}
+
+func (m Membership) settings() memberSettings {
+	s := memberSettings{port: m.ClientPort}
+	if m.TLS != nil {
+		s.tls, s.withTLS = *m.TLS, true
+	}
+	return s
+}
+
+// findCommon returns a member with the settings that most members have.
+func findCommon(members []Membership) (most Membership) {
+	count := map[memberSettings]int{}
+	for _, m := range members {
+		count[m.settings()]++
+	}
+	best := 0
+	for _, m := range members {
+		if n := count[m.settings()]; n > best {
+			most, best = m, n
+		}
+	}
+	return most
+}
+
 // JoinClusters tells the clusters of members apart by their IDs. It returns the clusters, and the name
 // of the cluster of each host.
 func JoinClusters(answers []Membership) (clusters []FoundCluster, byHost map[string]string) {
@@ -39,7 +69,8 @@ func JoinClusters(answers []Membership) (clusters []FoundCluster, byHost map[str
 	}
 	byHost = map[string]string{}
 	for id, members := range groups.All() {
-		c := FoundCluster{Name: "main", ID: id, ClientPort: members[0].ClientPort, TLS: members[0].TLS}
+		most := findCommon(members)
+		c := FoundCluster{Name: "main", ID: id, ClientPort: most.ClientPort, TLS: most.TLS}
 		if n := len(clusters); n > 0 {
 			c.Name = fmt.Sprintf("main-%d", n+1)
 		}
@@ -52,7 +83,7 @@ func JoinClusters(answers []Membership) (clusters []FoundCluster, byHost map[str
 		for _, m := range members {
 			delete(all, m.Member)
 			byHost[m.Host] = c.Name
-			c.Others = c.Others || m.ClientPort != c.ClientPort || (m.TLS == nil) != (c.TLS == nil) || m.TLS != nil && *m.TLS != *c.TLS
+			c.Others = c.Others || m.settings() != most.settings()
 		}
 		for _, name := range all {
 			c.Absent = append(c.Absent, hostText(name))
