@@ -121,7 +121,12 @@ func (d *nodeDrain) look(ctx context.Context) (missing string, fatal error) {
 		return "", nil
 	}
 	d.evict(ctx, next.Evict, w)
-	return d.reportWait("pods of "+strings.Join(d.drain.BudgetsThatHold(next.Left), ", "), d.drain.DescribeLeft(next.Left)), nil
+	cause, left := "pods of "+strings.Join(d.drain.BudgetsThatHold(next.Left), ", "), d.drain.DescribeLeft(next.Left)
+	if !n.Ready {
+		cause += " on a node that is not Ready"
+		left += fmt.Sprintf("; node %s is not Ready, so its kubelet may end no pods", n.Name)
+	}
+	return d.reportWait(cause, left), nil
 }
 
 // reportWait reports why the drain waits, once for each cause. Otherwise a drain is as silent as any step.

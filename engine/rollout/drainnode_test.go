@@ -77,6 +77,10 @@ func TestDrainNode(t *testing.T) {
 		"registered again": {engine.KubernetesDrain{}, func(k *simulator.Kubernetes) {
 			k.OnEvict(func(string) { k.ChangeNode("worker-0", func(n *kubefacts.Node) { n.UID, n.CordonedBy = "other", "" }) })
 		}, engine.ExitFailed, "", "lease worker-0, cordon worker-0, evict db0, evict web0, release worker-0", "is not the one that was cordoned"},
+		"a silent kubelet": {engine.KubernetesDrain{}, func(k *simulator.Kubernetes) {
+			k.AddBudget("b", "web", 0)
+			k.OnEvict(func(string) { k.ChangeNode("worker-0", func(n *kubefacts.Node) { n.Ready = false }) })
+		}, engine.ExitFailed, "", "lease worker-0, cordon worker-0, evict db0, uncordon worker-0, release worker-0", "a pod is left: t/web0 (PodDisruptionBudget t/b: it needs more healthy pods); node worker-0 is not Ready, so its kubelet may end no pods"},
 		"deleted by somebody": {engine.KubernetesDrain{}, func(k *simulator.Kubernetes) {
 			k.OnEvict(func(string) {
 				k.ChangeNode("worker-0", func(n *kubefacts.Node) { *n = kubefacts.Node{Name: n.Name, Gone: true} })
