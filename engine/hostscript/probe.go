@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"holdfast/engine"
+	"holdfast/engine/textutil"
 )
 
 // ProbeScript joins commands into one script, so that one round trip reads a
@@ -49,7 +50,7 @@ func ReadOutputs(commands []engine.Command, mark, stdout, stderr string) (engine
 		}
 		code, err := strconv.Atoi(status)
 		if err != nil {
-			return nil, fmt.Errorf("read facts: exit status of %q: %w", c.Name, err)
+			return nil, fmt.Errorf("read facts: the exit status of %q is not a number", c.Name)
 		}
 		errs, restErr, ok := strings.Cut(stderr, fmt.Sprintf("\n%s %d\n", mark, i))
 		if !ok {
@@ -61,11 +62,15 @@ func ReadOutputs(commands []engine.Command, mark, stdout, stderr string) (engine
 	return outputs, nil
 }
 
+// maxQuoted bounds the text of a host in an error, in bytes.
+const maxQuoted = 300
+
+// lastLine returns the end of the last line that has a text, safe for a terminal.
 func lastLine(s, mark string) string {
 	lines := strings.Split(s, "\n")
 	for i := len(lines) - 1; i >= 0; i-- {
 		if line := strings.TrimSpace(lines[i]); line != "" && !strings.HasPrefix(line, mark) {
-			return line
+			return textutil.Printable(textutil.Secrets{}.KeepTail(line, maxQuoted))
 		}
 	}
 	return "no diagnostics"

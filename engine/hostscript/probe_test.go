@@ -134,11 +134,17 @@ func TestProbeSaysWhy(t *testing.T) {
 		"":                                     `the output of "boot" (no diagnostics)`,
 		"sudo: a password is required\n":       `the output of "boot" (sudo: a password is required)`,
 		"lost\n" + mark + " 0\n\n" + mark + "": `the output of "boot" (lost)`,
+		"\x1b[2Jw-2: free\r\u202e":             `the output of "boot" (\x1b[2Jw-2: free\r\u202e)`,
+		strings.Repeat("x", 1<<20):             `the output of "boot" (…` + strings.Repeat("x", 300) + ")",
 	} {
 		_, err := hostscript.ReadOutputs(commands, mark, "", stderr)
 		if err == nil || !strings.HasSuffix(err.Error(), want) {
-			t.Errorf("%q: %v, want …%s", stderr, err, want)
+			t.Errorf("%.200q: %.1000v, want …%s", stderr, err, want)
 		}
+	}
+	_, err := hostscript.ReadOutputs(commands, mark, "\n"+mark+" 0 "+strings.Repeat("7", 1<<20)+"\n", "")
+	if err == nil || len(err.Error()) > 100 {
+		t.Errorf("%.1000v", err)
 	}
 }
 
