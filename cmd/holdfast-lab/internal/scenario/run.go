@@ -78,17 +78,10 @@ func (r *Runner) Run(ctx context.Context) error {
 
 // runSchedule takes all labs but the first down before scenarios run alone: the hosts of an idle lab use the processors, too.
 func (r *Runner) runSchedule(ctx context.Context, dir string, s schedule) error {
-	free := make(chan *lane, len(r.Labs))
+	q := &queue{left: s.shared, labs: len(r.Labs)}
+	workers := pool.New().WithErrors()
 	for _, l := range r.Labs {
-		free <- &lane{Runner: r, Lab: l}
-	}
-	workers := pool.New().WithErrors().WithMaxGoroutines(len(r.Labs))
-	for _, one := range s.shared {
-		workers.Go(func() error {
-			l := <-free
-			defer func() { free <- l }()
-			return l.runScript(ctx, dir, one)
-		})
+		workers.Go(func() error { return (&lane{Runner: r, Lab: l}).runQueue(ctx, dir, q) })
 	}
 	if err := workers.Wait(); err != nil {
 		return err
@@ -102,6 +95,16 @@ func (r *Runner) runSchedule(ctx context.Context, dir string, s schedule) error 
 	}
 	for _, one := range s.alone {
 		if err := (&lane{Runner: r, Lab: r.Labs[0]}).runScript(ctx, dir, one); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// runQueue runs scenarios until the queue is empty.
+func (l *lane) runQueue(ctx context.Context, dir string, q *queue) error {
+	for s, ok := q.takeNext(script{}); ok; s, ok = q.takeNext(s) {
+		if err := l.runScript(ctx, dir, s); err != nil {
 			return err
 		}
 	}

@@ -60,6 +60,7 @@ type script struct {
 	name, lab, path string
 	core, alone     bool        // alone is true if other scenarios would change the result
 	bmc             bool        // its hosts have management controllers
+	nodes           bool        // its hosts are nodes of a Kubernetes cluster
 	suite           image.Suite // suite that its hosts run; "": that of the run
 	expected        time.Duration
 }
@@ -103,7 +104,7 @@ func listScripts() ([]script, error) {
 			return nil, fmt.Errorf("read scenario %s: it does not say which lab it needs", path)
 		}
 		name := strings.TrimSuffix(filepath.Base(path), ".txtar")
-		s := script{name: name, lab: string(found[1]), core: len(found[2]) > 0, alone: len(found[3]) > 0, bmc: len(found[4]) > 0, suite: image.Suite(found[6]), path: path, expected: cmp.Or(known[name], defaultDuration)}
+		s := script{name: name, lab: string(found[1]), core: len(found[2]) > 0, alone: len(found[3]) > 0, bmc: len(found[4]) > 0, nodes: len(found[5]) > 0, suite: image.Suite(found[6]), path: path, expected: cmp.Or(known[name], defaultDuration)}
 		all = append(all, s)
 	}
 	slices.SortStableFunc(all, func(a, b script) int { return strings.Compare(a.lab, b.lab) })

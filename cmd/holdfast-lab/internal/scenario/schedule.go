@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -80,7 +81,7 @@ func compareBools(a, b bool) int {
 
 // schedule is the order of scenarios in a number of labs.
 type schedule struct {
-	shared []script // run side by side, in this order
+	shared []script // run side by side, the longest first
 	alone  []script // run one after the other, when all others have ended
 }
 
@@ -102,6 +103,39 @@ func planRun(all []script, labs int) schedule {
 		}
 	}
 	return s
+}
+
+// queue has the scenarios that run side by side, and gives each lab its next one.
+type queue struct {
+	mu   sync.Mutex
+	left []script // the longest first
+	labs int
+}
+
+// takeNext removes the next scenario of a lab in which last has run. It is one with the same hosts if there is any, because
+// to reset hosts is faster than to make others. But a scenario that is long compared with all that is left goes first: else it
+// would begin last, and the other labs would wait for its end.
+func (q *queue) takeNext(last script) (next script, ok bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.left) == 0 {
+		return script{}, false
+	}
+	var total time.Duration
+	for _, s := range q.left {
+		total += s.expected
+	}
+	chosen := 0
+	if q.left[0].expected < total/time.Duration(2*q.labs) {
+		chosen = max(0, slices.IndexFunc(q.left, last.hasSameHosts))
+	}
+	next = q.left[chosen]
+	q.left = slices.Delete(q.left, chosen, chosen+1)
+	return next, true
+}
+
+func (s script) hasSameHosts(other script) bool {
+	return s.lab == other.lab && s.suite == other.suite && s.nodes == other.nodes
 }
 
 // labMemory is the memory that a lab needs whose folder is in memory.

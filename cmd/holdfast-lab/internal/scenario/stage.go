@@ -102,7 +102,7 @@ func cmdLab(ts *testscript.TestScript, neg bool, args []string) {
 		s.limitTime(coreLimit)
 	}
 	s.Lab.ForgetAuthorities()
-	ts.Check(s.bringUpLab(s.ctx, args[0], slices.Contains(args[1:], "kubernetes"), lab.Options{Suite: cmp.Or(s.trial.script.suite, s.Suite), BMC: s.trial.script.bmc}))
+	ts.Check(s.bringUpLab(s.ctx, args[0], s.trial.nodes, lab.Options{Suite: cmp.Or(s.trial.script.suite, s.Suite), BMC: s.trial.script.bmc}))
 	s.began = time.Now()
 	s.trial.hosts += s.began.Sub(began)
 	ts.Check(copySite(s.Lab.Site(), ts.MkAbs("site")))
