@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"regexp"
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -142,9 +144,10 @@ func runScenarios(cmd *cobra.Command, open opener, r *scenario.Runner, o runOpti
 		return fmt.Errorf("build holdfast: %w", err)
 	}
 	defer func() { _ = os.RemoveAll(dir) }() // a temporary folder
-	if r.Binary, err = demo.Build(cmd.Context(), dir, "fault"); err != nil {
-		return err
-	}
+	r.Hasty = sync.OnceValues(func() (string, error) {
+		return demo.Build(cmd.Context(), filepath.Join(dir, "hasty"), "fault", "hasty")
+	})
+	r.Patient = sync.OnceValues(func() (string, error) { return demo.Build(cmd.Context(), filepath.Join(dir, "patient"), "fault") })
 	if r.Self, err = os.Executable(); err != nil {
 		return fmt.Errorf("find own program: %w", err)
 	}

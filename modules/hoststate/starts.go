@@ -13,10 +13,7 @@ var startsScript string
 // A service is settled once it has run for settledAfter, or for restartedAfter if
 // systemd has started it again. A daemon that cannot use its configuration may run for a
 // moment, again and again, and never be in the state failed.
-const (
-	settledAfter   = 10 * time.Second
-	restartedAfter = 30 * time.Second
-)
+const restartedAfter = 30 * time.Second
 
 // unsettledServices returns the services that have only just started, or that wait to be
 // started again. It reads the output of systemctl show, which has a paragraph for each

@@ -77,6 +77,7 @@ func TestEachDriverSoftReboots(t *testing.T) {
 // TestEachDriverFallsBack checks that a host that cannot soft reboot after all boots the staged OS in full.
 func TestEachDriverFallsBack(t *testing.T) {
 	onSoftHosts(t, func(b *osHost, d engine.Desired) {
+		longtest.SkipOthers(b.T, d.OS.Driver, "ostree", "bootc")
 		b.Hold(engine.RunHold, "r1")
 		b.Want(b.stage(d), 0, "staged and locked")
 		b.Write("fail-prepare", "error: different kernel state")

@@ -24,7 +24,7 @@ func (s *stage) holdfastCommand(args []string) []string {
 	if len(args) > 1 && args[0] == "--site" {
 		site, args = args[1], args[2:]
 	}
-	argv := append([]string{s.Binary}, args...)
+	argv := append([]string{s.binary}, args...)
 	return append(argv, "-i", site+"/inventory.hcl")
 }
 

@@ -42,7 +42,7 @@ func (s *stage) checkPageOf(path string) error {
 	ctx, cancel := context.WithTimeout(s.ctx, reportTimeout)
 	defer cancel()
 	var page, complaint bytes.Buffer
-	cmd := exec.CommandContext(ctx, s.Binary, "report", strings.TrimSuffix(filepath.Base(path), ".jsonl"), "--runs", filepath.Dir(path), "--out", "-")
+	cmd := exec.CommandContext(ctx, s.binary, "report", strings.TrimSuffix(filepath.Base(path), ".jsonl"), "--runs", filepath.Dir(path), "--out", "-")
 	cmd.Stdout, cmd.Stderr = &page, &complaint
 	if err := cmd.Run(); err != nil {
 		return fmt.Errorf("%w: %s", err, complaint.String())

@@ -38,11 +38,13 @@ func Doc() string { return doc }
 
 // Runner runs scenarios.
 type Runner struct {
-	Labs   []*lab.Lab // as many scenarios as labs run side by side
-	Binary string     // path of holdfast
-	Self   string     // path of holdfast-lab
-	Out    io.Writer
-	Suite  image.Suite // suite that hosts run
+	Labs []*lab.Lab // as many scenarios as labs run side by side
+	Self string     // path of holdfast-lab
+	// Hasty and Patient build holdfast, the first time, and return its path. A scenario gets the patient one, as on a site, if it
+	// runs alone or says so. For the hasty one, a service has settled soon.
+	Hasty, Patient func() (string, error)
+	Out            io.Writer
+	Suite          image.Suite // suite that hosts run
 	// Match selects scenarios by name. nil selects the core scenarios, or with
 	// All every scenario.
 	Match *regexp.Regexp
@@ -61,6 +63,7 @@ type script struct {
 	core, alone     bool        // alone is true if other scenarios would change the result
 	bmc             bool        // its hosts have management controllers
 	nodes           bool        // its hosts are nodes of a Kubernetes cluster
+	patient         bool        // holdfast waits as long for services as on a site
 	suite           image.Suite // suite that its hosts run; "": that of the run
 	expected        time.Duration
 }
@@ -82,7 +85,7 @@ func Names() ([]string, error) {
 	return names, nil
 }
 
-var labLine = regexp.MustCompile(`(?m)^lab (\S+)( core)?( alone)?( bmc)?( kubernetes)?(?: suite=(\S+))?$`)
+var labLine = regexp.MustCompile(`(?m)^lab (\S+)( core)?( alone)?( bmc)?( kubernetes)?( patient)?(?: suite=(\S+))?$`)
 
 func listScripts() ([]script, error) {
 	paths, err := fs.Glob(scripts, "scripts/*.txtar")
@@ -104,7 +107,7 @@ func listScripts() ([]script, error) {
 			return nil, fmt.Errorf("read scenario %s: it does not say which lab it needs", path)
 		}
 		name := strings.TrimSuffix(filepath.Base(path), ".txtar")
-		s := script{name: name, lab: string(found[1]), core: len(found[2]) > 0, alone: len(found[3]) > 0, bmc: len(found[4]) > 0, nodes: len(found[5]) > 0, suite: image.Suite(found[6]), path: path, expected: cmp.Or(known[name], defaultDuration)}
+		s := script{name: name, lab: string(found[1]), core: len(found[2]) > 0, alone: len(found[3]) > 0, bmc: len(found[4]) > 0, nodes: len(found[5]) > 0, patient: len(found[3])+len(found[6]) > 0, suite: image.Suite(found[7]), path: path, expected: cmp.Or(known[name], defaultDuration)}
 		all = append(all, s)
 	}
 	slices.SortStableFunc(all, func(a, b script) int { return strings.Compare(a.lab, b.lab) })

@@ -125,6 +125,7 @@ func TestMeasuringScenariosAreMarked(t *testing.T) {
 	// A slow machine makes nodes not Ready. A host in qemu takes minutes to boot, and nothing depends on how many: it does so beside others.
 	measures := regexp.MustCompile(`(?m)^(govern$|slow |unwatch .*gap=\d+ms|lab .* kubernetes$|cluster @)`)
 	losesNothing := regexp.MustCompile(`(?m)^unwatch .*failed=0`) // in a soft reboot, which members survive
+	judgesServices := regexp.MustCompile(`keeps ending|only just started|does not keep running`)
 	all, err := listScripts()
 	if err != nil {
 		t.Fatal(err)
@@ -140,6 +141,9 @@ func TestMeasuringScenariosAreMarked(t *testing.T) {
 		}
 		if needsAlone := measures.Match(text) || s.suite != "" && losesNothing.Match(text); needsAlone != s.alone {
 			t.Errorf("%s: it must run alone: %v; it does: %v", s.name, needsAlone, s.alone)
+		}
+		if judgesServices.Match(text) && !s.patient {
+			t.Errorf("%s: it must be patient", s.name)
 		}
 		if known[s.name] == 0 {
 			t.Errorf("durations.txt has no %s", s.name)

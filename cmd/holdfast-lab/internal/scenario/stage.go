@@ -32,6 +32,7 @@ type stage struct {
 	ctx     context.Context
 	cancel  context.CancelFunc
 	work    string        // the folder of the scenario
+	binary  string        // path of holdfast
 	ended   chan struct{} // closed when the scenario has ended
 	began   time.Time
 	watches map[string]*watch
@@ -82,8 +83,11 @@ func (l *lane) newStage(ctx context.Context, t *trial) func(*testscript.Env) err
 		if err != nil {
 			return err
 		}
+		if s.binary, err = l.buildProgram(t.script); err != nil {
+			return err
+		}
 		env.Setenv("CHECKOUT", checkout)
-		env.Setenv("HOLDFAST", l.Binary)
+		env.Setenv("HOLDFAST", s.binary)
 		env.Setenv("HOLDFAST_LAB", l.Self)
 		env.Setenv("HOLDFAST_LAB_DIR", l.Lab.Dir())
 		env.Setenv("HOME", env.WorkDir)
@@ -93,9 +97,16 @@ func (l *lane) newStage(ctx context.Context, t *trial) func(*testscript.Env) err
 	}
 }
 
+func (r *Runner) buildProgram(s script) (path string, err error) {
+	if s.patient {
+		return r.Patient()
+	}
+	return r.Hasty()
+}
+
 func cmdLab(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) == 0 || !labLine.MatchString("lab "+strings.Join(args, " ")) {
-		ts.Fatalf("usage: lab NAME [core] [alone] [bmc] [kubernetes] [suite=SUITE]")
+		ts.Fatalf("usage: lab NAME [core] [alone] [bmc] [kubernetes] [patient] [suite=SUITE]")
 	}
 	s, began := stageOf(ts), time.Now()
 	if slices.Contains(args[1:], "core") {

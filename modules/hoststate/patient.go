@@ -1,0 +1,7 @@
+//go:build !hasty
+
+package hoststate
+
+import "time"
+
+const settledAfter = 10 * time.Second
