@@ -18,7 +18,7 @@ import (
 
 func benchCommand(open opener) *cobra.Command {
 	cmd := &cobra.Command{Use: "bench", Short: "Measure holdfast on real hosts"}
-	cmd.AddCommand(benchEtcdIOCommand(open), benchRebootsCommand(open))
+	cmd.AddCommand(benchEtcdIOCommand(open), benchRebootsCommand(open), benchForecastsCommand(open))
 	return cmd
 }
 

@@ -26,23 +26,30 @@ func forecastsCommand() *cobra.Command {
 			"print each play. Count the runs and plays whose time is within 25 % of their forecast.",
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			var all []foretold
-			for _, dir := range args {
-				files, err := filepath.Glob(filepath.Join(dir, "*.jsonl"))
-				if err != nil {
-					return err
-				}
-				for _, f := range files {
-					runs, err := readForetold(f)
-					if err != nil {
-						return err
-					}
-					all = append(all, runs...)
-				}
+			all, err := readAllForetold(args)
+			if err != nil {
+				return err
 			}
 			return writeForetold(cmd.OutOrStdout(), all)
 		},
 	}
+}
+
+func readAllForetold(dirs []string) (all []foretold, err error) {
+	for _, dir := range dirs {
+		files, err := filepath.Glob(filepath.Join(dir, "*.jsonl"))
+		if err != nil {
+			return nil, fmt.Errorf("list journals: %w", err)
+		}
+		for _, f := range files {
+			runs, err := readForetold(f)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, runs...)
+		}
+	}
+	return all, nil
 }
 
 // foretold is a roll-out with a forecast, or a play of one.
