@@ -100,6 +100,7 @@ func (r *Run) checkCanary(h *Host, p engine.Pool) {
 			}
 		case r.isSatisfied(o) && passed:
 			soaked++
+		case here && r.isSatisfied(o) && !done.Before(r.reports.batch) && o.disruptedAt.Before(r.reports.batch): // changed in this batch, without disruption
 		case r.isSatisfied(o), o.isDisrupted() && o.disruptedBy == r.ID:
 			trying++
 		}
