@@ -78,26 +78,29 @@ func cmdKubelet(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// cmdBudgets watches the PodDisruptionBudgets, or ends the watch and demands that none had fewer ready pods than it needs.
+// cmdBudgets watches the PodDisruptionBudgets of a cluster, or ends the watch and demands that none had fewer ready pods than it needs.
 func cmdBudgets(ts *testscript.TestScript, neg bool, args []string) {
-	requireArgs(ts, neg, args, "budgets watch|end")
+	c, args := takeCluster(ts, args)
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: budgets [@CLUSTER] watch|end")
+	}
 	s := stageOf(ts)
-	switch {
-	case args[0] == "watch" && s.budgets == nil:
-		w, err := kubernetes.WatchBudgets(s.ctx, s.Lab.KubernetesFolder(kubernetes.Main), s.Lab.DialContext)
+	switch w := s.budgets[c]; {
+	case args[0] == "watch" && w == nil:
+		w, err := kubernetes.WatchBudgets(s.ctx, s.Lab.KubernetesFolder(c), s.Lab.DialContext)
 		ts.Check(err)
-		s.budgets = w
-	case args[0] == "end" && s.budgets != nil:
-		r := s.budgets.Stop()
-		s.budgets = nil
-		ts.Logf("%s", r)
+		s.budgets[c] = w
+	case args[0] == "end" && w != nil:
+		r := w.Stop()
+		delete(s.budgets, c)
+		ts.Logf("cluster %s: %s", c, r)
 		if len(r.Fewest) == 0 {
-			ts.Fatalf("no budget was seen with its pods up")
+			ts.Fatalf("no budget of cluster %s was seen with its pods up", c)
 		}
 		for name, when := range r.Below {
-			ts.Fatalf("budget %s had too few ready pods: %s", name, when)
+			ts.Fatalf("budget %s of cluster %s had too few ready pods: %s", name, c, when)
 		}
 	default:
-		ts.Fatalf("budgets %s: the watch has begun already, or has not begun", args[0])
+		ts.Fatalf("budgets %s: the watch of cluster %s has begun already, or has not begun", args[0], c)
 	}
 }

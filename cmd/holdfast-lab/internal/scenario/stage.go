@@ -39,7 +39,7 @@ type stage struct {
 	jobs    map[string]*job
 	numbers map[string]*numbers // by cluster
 	trees   map[string]tree     // trees by name and host
-	budgets *kubernetes.BudgetWatch
+	budgets map[kubernetes.Cluster]*kubernetes.BudgetWatch
 }
 
 type stageKey struct{}
@@ -54,7 +54,7 @@ func stageOf(ts *testscript.TestScript) *stage {
 
 func (l *lane) newStage(ctx context.Context, t *trial) func(*testscript.Env) error {
 	return func(env *testscript.Env) error {
-		s := &stage{lane: l, trial: t, ctx: ctx, cancel: func() {}, work: env.WorkDir, ended: make(chan struct{}), watches: map[string]*watch{}, jobs: map[string]*job{}, numbers: map[string]*numbers{}, trees: map[string]tree{}}
+		s := &stage{lane: l, trial: t, ctx: ctx, cancel: func() {}, work: env.WorkDir, ended: make(chan struct{}), watches: map[string]*watch{}, jobs: map[string]*job{}, numbers: map[string]*numbers{}, trees: map[string]tree{}, budgets: map[kubernetes.Cluster]*kubernetes.BudgetWatch{}}
 		s.limitTime(limit)
 		env.Values[stageKey{}] = s
 		env.Defer(func() {
@@ -67,8 +67,8 @@ func (l *lane) newStage(ctx context.Context, t *trial) func(*testscript.Env) err
 			for _, n := range s.numbers {
 				_ = n.endWrites() // the scenario has failed, or does not need it any more
 			}
-			if s.budgets != nil {
-				s.budgets.Stop() // the scenario has failed already
+			for _, w := range s.budgets {
+				w.Stop() // the scenario has failed already
 			}
 			if t.skipped == "" && !t.failed && s.ctx.Err() == nil {
 				if err := s.checkReports(); err != nil {
