@@ -60,16 +60,22 @@ type Counts struct {
 // NewCounts returns zeros.
 func NewCounts() Counts { return Counts{map[Case]int{}, map[kubefacts.ObstacleKind]int{}} }
 
-// FindRare returns the cases and the kinds of obstacles that too few pods have, without those that are not expected.
-func (c Counts) FindRare(unexpected ...any) []string {
+// Numbers of pods that each case and each kind of obstacle must have.
+const (
+	Often  = 10 // for Sets
+	Seldom = 2  // for fewer sets
+)
+
+// FindRare returns the cases and the kinds of obstacles that fewer pods have, without those that are not expected.
+func (c Counts) FindRare(least int, unexpected ...any) []string {
 	var rare []string
 	for _, kind := range append([]kubefacts.ObstacleKind{kubefacts.EmptyDirData, kubefacts.NoController}, budgetObstacles...) {
-		if n := c.Obstacles[kind]; n < 20 && !slices.Contains(unexpected, any(kind)) {
+		if n := c.Obstacles[kind]; n < 2*least && !slices.Contains(unexpected, any(kind)) {
 			rare = append(rare, fmt.Sprintf("only %d obstacles of the kind %s", n, kind))
 		}
 	}
 	for _, k := range []Case{Stays, Terminating, Orphan, Crowded, Evicted, Refused} {
-		if n := c.Cases[k]; n < 10 && !slices.Contains(unexpected, any(k)) {
+		if n := c.Cases[k]; n < least && !slices.Contains(unexpected, any(k)) {
 			rare = append(rare, fmt.Sprintf("only %d pods of the case %q", n, k))
 		}
 	}

@@ -44,7 +44,7 @@ func (j *Judge) drainAll(ctx context.Context) (drains, error) {
 	for i := range groups {
 		p.Go(func(ctx context.Context) (err error) {
 			for kind, args := range kinds {
-				if outs[kind][i], errs[kind][i], err = j.runDrain(ctx, fmt.Sprintf("%s=%d", groupLabel, i), args...); err != nil {
+				if outs[kind][i], errs[kind][i], err = j.runDrain(ctx, groupLabel+"="+j.groupOf(i), args...); err != nil {
 					return err
 				}
 			}

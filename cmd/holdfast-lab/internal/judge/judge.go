@@ -29,6 +29,7 @@ const workers = 8
 type Config struct {
 	API     *rest.Config // of a user who may do everything
 	Kubectl string       // path
+	Manager string       // path of a controller manager that writes the status of budgets; "": the status is drawn
 	Folder  string       // for the kubeconfig; it exists
 	Log     func(string, ...any)
 }
@@ -39,25 +40,26 @@ type Judge struct {
 	api     dynamic.Interface
 	proxy   *proxy
 	clients kube.Clusters
+	first   int // number of the first set
 	sets    []judgetest.Set
 }
 
 const cluster = "judge"
 
-// New connects to the API server.
-func New(ctx context.Context, c Config, sets int) (*Judge, error) {
+// New connects to the API server. The judges of one API server have different sets: the first one has the number first.
+func New(ctx context.Context, c Config, first, sets int) (*Judge, error) {
 	api, err := dynamic.NewForConfig(c.API)
 	if err != nil {
 		return nil, fmt.Errorf("judge drains: %w", err)
 	}
-	j := &Judge{config: c, api: api}
+	j := &Judge{config: c, api: api, first: first}
 	if j.proxy, err = startProxy(ctx, c); err != nil {
 		return nil, fmt.Errorf("judge drains: %w", err)
 	}
 	inv := engine.Inventory{Kubernetes: []engine.KubernetesCluster{{Name: cluster, Kubeconfig: j.proxy.kubeconfig, Timeout: engine.Duration(5 * time.Minute)}}}
 	j.clients = kube.NewClusters(inv, kube.Bastion{Files: files{}, Agent: agent, Now: time.Now, Sleep: clock.Sleep})
 	for seed := range sets {
-		j.sets = append(j.sets, judgetest.Draw(seed))
+		j.sets = append(j.sets, judgetest.Draw(first+seed))
 	}
 	return j, nil
 }
@@ -102,6 +104,15 @@ func (j *Judge) CompareAll(ctx context.Context) (judgetest.Counts, error) {
 	}
 }
 
+// FindRare returns the cases and obstacles that too few pods had. The controller manager forgets evictions that nobody has asked for, so no budget of its
+// is crowded.
+func (j *Judge) FindRare(counts judgetest.Counts) []string {
+	if j.config.Manager != "" {
+		return counts.FindRare(judgetest.Seldom, judgetest.Crowded)
+	}
+	return counts.FindRare(judgetest.Often)
+}
+
 // describeBudgets describes all budgets.
 func describeBudgets(w kubefacts.Workload) string {
 	type plain kubefacts.Budget // has no String
@@ -117,7 +128,7 @@ func describeBudgets(w kubefacts.Workload) string {
 func (j *Judge) readWorkload(ctx context.Context) kubefacts.Workload {
 	var nodes []string
 	for i := range j.sets {
-		nodes = append(nodes, nodeOf(i))
+		nodes = append(nodes, nodeOf(j.first+i))
 	}
 	return j.clients.ReadWorkloads(ctx, map[string][]string{cluster: nodes})[cluster]
 }
@@ -148,7 +159,7 @@ func (j *Judge) compareAnswers(w kubefacts.Workload, evictions map[string]kubefa
 	counts := judgetest.NewCounts()
 	var wrong []string
 	for i, set := range j.sets {
-		node := nodeOf(i)
+		node := nodeOf(j.first + i)
 		if len(w.Pods[node]) != len(set.Pods) {
 			return counts, fmt.Errorf("node %s has %d pods, not %d", node, len(w.Pods[node]), len(set.Pods))
 		}

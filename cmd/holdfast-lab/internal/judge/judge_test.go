@@ -2,6 +2,8 @@ package judge
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -93,5 +95,39 @@ func TestEvictionsAreDryRuns(t *testing.T) {
 	}
 	if a := p.answerOf(pod); a.Code != http.StatusTooManyRequests || a.Text() != "The disruption budget b needs 1 healthy pods and has 1 currently" {
 		t.Errorf("%+v", a)
+	}
+}
+
+// changingBudgets are budgets whose versions change until so many markers were made.
+type changingBudgets struct {
+	until int
+	marks []string
+	lost  error
+}
+
+func (b *changingBudgets) mark(_ context.Context, name string) error {
+	b.marks = append(b.marks, name)
+	return b.lost
+}
+
+func (b *changingBudgets) readVersions(context.Context) (string, error) {
+	return fmt.Sprint(min(b.until, len(b.marks))), nil
+}
+
+// TestSettleBudgets makes at least three markers, more while budgets change, and not for ever.
+func TestSettleBudgets(t *testing.T) {
+	for until, want := range map[int]int{0: 3, 1: 3, 2: 3, 3: 4, 7: 8} {
+		b := &changingBudgets{until: until}
+		if err := settleBudgets(t.Context(), b); err != nil || len(b.marks) != want {
+			t.Errorf("until %d: %v, %v", until, b.marks, err)
+		}
+	}
+	b := &changingBudgets{until: 1000}
+	if err := settleBudgets(t.Context(), b); err == nil || len(b.marks) != maxMarks {
+		t.Errorf("%v, %v", b.marks, err)
+	}
+	b = &changingBudgets{lost: io.ErrUnexpectedEOF}
+	if err := settleBudgets(t.Context(), b); !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Error(err)
 	}
 }

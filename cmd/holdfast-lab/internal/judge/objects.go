@@ -57,11 +57,15 @@ func (r resource) createObject(ctx context.Context, o object) (*unstructured.Uns
 
 // patchStatus merges a status into that of an object.
 func (r resource) patchStatus(ctx context.Context, name string, status object) error {
-	body, err := json.Marshal(object{"status": status})
+	return r.mergePatch(ctx, name, object{"status": status}, "status")
+}
+
+func (r resource) mergePatch(ctx context.Context, name string, patch object, subresources ...string) error {
+	body, err := json.Marshal(patch)
 	if err != nil {
 		return err
 	}
-	_, err = r.api.Patch(ctx, name, types.MergePatchType, body, metav1.PatchOptions{}, "status")
+	_, err = r.api.Patch(ctx, name, types.MergePatchType, body, metav1.PatchOptions{}, subresources...)
 	return err
 }
 
@@ -71,16 +75,24 @@ const groups = 24
 const groupLabel = "holdfast-lab/group"
 
 func nodeOf(set int) string                   { return fmt.Sprint("set-", set) }
+func (j *Judge) groupOf(i int) string         { return fmt.Sprintf("%d-%d", j.first, i%groups) }
 func namespaceOf(set int, name string) string { return fmt.Sprintf("%s-%d", name, set) }
 
-// Make makes the objects of all sets.
+// Make makes the objects of all sets. With a controller manager, it writes the status of budgets.
 func (j *Judge) Make(ctx context.Context) error {
+	if err := j.makeSets(ctx); err != nil || j.config.Manager == "" {
+		return err
+	}
+	return j.logDuration("controller manager", func() error { return j.controlBudgets(ctx) })
+}
+
+func (j *Judge) makeSets(ctx context.Context) error {
 	return j.logDuration("objects", func() error {
 		p := pool.New().WithContext(ctx).WithMaxGoroutines(workers).WithCancelOnError()
 		for i, set := range j.sets {
 			p.Go(func(ctx context.Context) error {
-				if err := j.makeSet(ctx, i, set); err != nil {
-					return fmt.Errorf("make set %d: %w", i, err)
+				if err := j.makeSet(ctx, j.first+i, set); err != nil {
+					return fmt.Errorf("make set %d: %w", j.first+i, err)
 				}
 				return nil
 			})
@@ -90,7 +102,7 @@ func (j *Judge) Make(ctx context.Context) error {
 }
 
 func (j *Judge) makeSet(ctx context.Context, i int, set judgetest.Set) error {
-	if _, err := j.resourceIn("", nodeKind).createObject(ctx, object{"metadata": object{"name": nodeOf(i), "labels": object{groupLabel: fmt.Sprint(i % groups)}}}); err != nil {
+	if _, err := j.resourceIn("", nodeKind).createObject(ctx, object{"metadata": object{"name": nodeOf(i), "labels": object{groupLabel: j.groupOf(i)}}}); err != nil {
 		return err
 	}
 	template := object{"metadata": object{"labels": object{"app": "z"}}, "spec": object{"containers": []any{object{"name": "c", "image": "none"}}}}
@@ -131,13 +143,16 @@ func (j *Judge) makeSet(ctx context.Context, i int, set judgetest.Set) error {
 	return nil
 }
 
-// makeBudget makes a budget, whose drawn generation is 2, or 1 in the API.
+// makeBudget makes a budget, whose drawn generation is 2, or 1 in the API, and its status, unless the controller manager writes it.
 func (j *Judge) makeBudget(ctx context.Context, set int, drawn kubetest.Object) error {
 	meta, spec, status := partsOf(drawn)
 	name, namespace := fmt.Sprint(meta["name"]), namespaceOf(set, fmt.Sprint(meta["namespace"]))
 	budgets := j.resourceIn(namespace, budgetKind)
 	if _, err := budgets.createObject(ctx, object{"metadata": object{"name": name}, "spec": spec}); err != nil {
 		return err
+	}
+	if j.config.Manager != "" {
+		return nil
 	}
 	status = maps.Clone(status)
 	if observed, ok := status["observedGeneration"].(int); ok {

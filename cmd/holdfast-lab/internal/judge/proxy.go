@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httputil"
@@ -52,6 +53,7 @@ func startProxy(ctx context.Context, c Config) (*proxy, error) {
 	p := &proxy{kubeconfig: filepath.Join(c.Folder, "judge.kubeconfig"), answers: map[string]judgetest.Answer{}}
 	p.server = &http.Server{ReadHeaderTimeout: 5 * time.Second, Handler: &httputil.ReverseProxy{
 		Transport: transport, ModifyResponse: p.rememberAnswer,
+		ErrorLog: log.New(io.Discard, "", 0), // of clients that have ended; others tell their users
 		Rewrite: func(r *httputil.ProxyRequest) {
 			r.SetURL(target)
 			if isEviction(r.Out) && r.Out.UserAgent() == agent {

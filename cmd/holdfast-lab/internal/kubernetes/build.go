@@ -51,6 +51,9 @@ func (p Programs) path(name string) string { return filepath.Join(string(p), nam
 // Kubectl returns the path of kubectl.
 func (p Programs) Kubectl() string { return p.path("kubectl") }
 
+// Manager returns the path of kube-controller-manager.
+func (p Programs) Manager() string { return p.path("kube-controller-manager") }
+
 // Build builds the programs, unless it has done so before. It needs the proxy of Go's modules.
 func Build(ctx context.Context, log func(string, ...any)) (Programs, error) {
 	if p, err := FindPrograms(); !errors.Is(err, ErrNotBuilt) {
