@@ -22,7 +22,7 @@ func (l *playLoop) runBatch(ctx context.Context, plan engine.Plan) error {
 	began := l.Clock.Now()
 	l.state.batches, l.state.gated, l.state.agreed = l.state.batches+1, nil, nil
 	number := l.state.batches
-	l.steps.batchHolds = newSharedGather(planner.NewBudgets(l.Inventory, l.state.facts, plan), plan)
+	l.steps.batchHolds = newSharedGather(planner.NewBudgets(l.Inventory, l.state.facts, plan))
 	if err := l.emitEvent(event.Event{Type: event.BatchStarted, Batch: number, Hosts: b.Hosts, Canaries: b.Canaries, Message: joinNames(b.Hosts)}); err != nil {
 		return err
 	}
@@ -30,10 +30,7 @@ func (l *playLoop) runBatch(ctx context.Context, plan engine.Plan) error {
 	workers, quiet := pool.New(), pool.New().WithMaxGoroutines(l.forkCount(gatherForks))
 	for _, name := range b.Hosts {
 		if hp := *plan.Host(name); !hp.NonDisruptive() {
-			workers.Go(func() {
-				defer l.steps.batchHolds.noteArrival(hp.Host)
-				failed.addFailure(l.newHostRun(hp).runSequence(ctx))
-			})
+			workers.Go(func() { failed.addFailure(l.newHostRun(hp).runSequence(ctx)) })
 		}
 	}
 	for _, name := range b.Hosts {

@@ -103,7 +103,7 @@ func (r *stepRunner) runOperation(ctx context.Context, hp engine.HostPlan, s eng
 	case do.Quorum != nil:
 		return r.checkQuorum(ctx, hp, *do.Quorum)
 	case do.Budget != nil:
-		return r.checkBudget(ctx, hp.Host, do.Budget.Pool)
+		return r.checkBudget(ctx, do.Budget.Pool)
 	case do.MoveLeader != nil:
 		return r.moveLeader(ctx, hp, s, do.MoveLeader.Cluster)
 	case do.AwaitBoot != nil:
