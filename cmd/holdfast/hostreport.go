@@ -9,7 +9,6 @@ import (
 	"holdfast/engine/maintenance"
 	"holdfast/engine/report"
 	"holdfast/engine/report/termtext"
-	"holdfast/engine/textutil"
 )
 
 // hostResult is the outcome of a command for one host, in JSON.
@@ -64,31 +63,28 @@ func (r *hostReport) addHost(code engine.ExitCode, host, message string, loud bo
 	fmt.Fprintf(out, "%s: %s\n", host, message)
 }
 
-// safeLine makes a text of a host safe for a terminal. It stays on its line, so that it imitates no line about another host.
-func safeLine(text string) string { return termtext.OneLine(textutil.Printable(text)) }
-
 // Emit adds the outcomes that an event of a run of maintenance has.
 func (r *hostReport) Emit(e event.Event) error {
 	switch e.Type {
 	case event.MaintenancePlanned:
 		for _, n := range e.Maintenance.Notices {
-			fmt.Fprintf(r.app.stderr, "holdfast: warning: %s\n", safeLine(n.Text))
+			fmt.Fprintf(r.app.stderr, "holdfast: warning: %s\n", termtext.SafeLine(n.Text))
 		}
 		for _, h := range e.Maintenance.Hosts {
 			if h.Found != "" && !r.app.json { // the outcome comes later
-				r.addHost(engine.ExitOK, h.Host, safeLine(h.Found), h.Unreadable)
+				r.addHost(engine.ExitOK, h.Host, termtext.SafeLine(h.Found), h.Unreadable)
 			}
 		}
 	case event.StepProgress:
 		if e.Message != "" && !r.app.json {
-			fmt.Fprintf(r.app.stderr, "%s: %s: %s\n", e.Host, e.Step, safeLine(e.Message))
+			fmt.Fprintf(r.app.stderr, "%s: %s: %s\n", e.Host, e.Step, termtext.SafeLine(e.Message))
 		}
 	case event.Warned:
-		fmt.Fprintf(r.app.stderr, "holdfast: warning: %s\n", safeLine(e.Message))
+		fmt.Fprintf(r.app.stderr, "holdfast: warning: %s\n", termtext.SafeLine(e.Message))
 	case event.HostDone:
-		r.addHost(engine.ExitOK, e.Host, safeLine(e.Message), false)
+		r.addHost(engine.ExitOK, e.Host, termtext.SafeLine(e.Message), false)
 	case event.HostFailed:
-		r.addHost(maintenance.ExitOf(*e.Failure), e.Host, safeLine(hold.DescribeError(&engine.Failure{Cause: e.Failure.Cause, Stderr: e.Failure.Stderr})), true)
+		r.addHost(maintenance.ExitOf(*e.Failure), e.Host, termtext.SafeLine(hold.DescribeError(&engine.Failure{Cause: e.Failure.Cause, Stderr: e.Failure.Stderr})), true)
 	case event.RunEnded:
 		r.ended = true
 	default: // the other events have no outcome

@@ -13,15 +13,11 @@ import (
 // Login runs a script on a new connection to a host. Any failure of the connection itself
 // has the kind engine.UnreachableFailure.
 func (h *Hosts) Login(ctx context.Context, host engine.Host, s rollout.Script) (rollout.Reply, error) {
-	if h.isClosed() {
-		return rollout.Reply{}, errClosed
-	}
-	c, err := h.dialer.Dial(ctx, TargetOf(host))
+	c, err := Visits{h}.Connect(ctx, host)
 	if err != nil {
-		return rollout.Reply{}, asUnreachable(withoutHost(err))
+		return rollout.Reply{}, asUnreachable(err)
 	}
-	defer func() { _ = c.Close() }() // the answer is there, so the error does not matter
-	reply, err := conn{c, host.Name, h.contents, h.secrets}.Run(ctx, s)
+	reply, err := c.Run(ctx, s)
 	return reply, asUnreachable(err)
 }
 

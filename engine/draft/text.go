@@ -162,9 +162,5 @@ const longestText = 300
 
 // hostText returns a text of a host as oneLine does, and shortens it: one host must not fill the inventory of all.
 func hostText(s string) string {
-	s = oneLine(s)
-	if len(s) > longestText {
-		s = strings.ToValidUTF8(s[:longestText], "") + "…"
-	}
-	return s
+	return textutil.CutText(oneLine(s), longestText)
 }

@@ -28,12 +28,8 @@ func ProbeScript(commands []engine.Command, mark string) string {
 		if c.Shared {
 			opens, closes = "{", "}"
 		}
-		ends := mark + " " + strconv.Itoa(i)
-		for _, part := range []string{
-			opens, " ", strings.TrimRight(c.Script, "\n"), "\n", closes, " </dev/null\nrc=$?; printf '\\n", ends, " %d\\n' \"$rc\"; printf '\\n", ends, "\\n' >&2\n",
-		} {
-			b.WriteString(part)
-		}
+		fmt.Fprintf(&b, "%s %s\n%s </dev/null\nrc=$?; printf '\\n%s %d %%d\\n' \"$rc\"; printf '\\n%s %d\\n' >&2\n",
+			opens, strings.TrimRight(c.Script, "\n"), closes, mark, i, mark, i)
 	}
 	return b.String()
 }

@@ -127,10 +127,10 @@ func (c *Client) judgeEviction(p kubefacts.Pod, err error) kubefacts.Eviction {
 	switch {
 	case status.code == http.StatusTooManyRequests, status.code == http.StatusUnauthorized, status.code == http.StatusRequestTimeout:
 		return e // the API limits its clients, or a token is about to be replaced
-	case status.code == http.StatusNotFound && !goneReasons[status.reason]:
-		return e // a proxy answers, and no API
-	case status.code == http.StatusNotFound:
+	case isGone(err):
 		return kubefacts.Eviction{Kind: kubefacts.PodGone}
+	case status.code == http.StatusNotFound:
+		return e // a proxy answers, and no API
 	case status.code == http.StatusConflict:
 		return kubefacts.Eviction{Kind: kubefacts.PodReplaced}
 	case status.code == http.StatusForbidden:

@@ -175,9 +175,5 @@ const maxErrorText = 300
 func errorText(err error) string { return shortenText(err.Error()) }
 
 func shortenText(text string) string {
-	text = strings.Join(strings.Fields(textutil.Printable(textutil.HideURLPasswords(text))), " ")
-	if len(text) > maxErrorText {
-		text = strings.ToValidUTF8(text[:maxErrorText], "") + "…"
-	}
-	return text
+	return textutil.CutText(strings.Join(strings.Fields(textutil.Printable(textutil.HideURLPasswords(text))), " "), maxErrorText)
 }

@@ -1,12 +1,10 @@
 package remote
 
 import (
-	"bytes"
 	"errors"
-	"fmt"
 	"io"
+	"strconv"
 	"strings"
-	"sync"
 	"time"
 )
 
@@ -56,20 +54,12 @@ const (
 	linePassword = `exec env LC_ALL=C sudo -S -p ` + passwordPrompt + ` -- sh -c '` + launcher + `'`
 )
 
-// scriptBuffers has buffers of writeScript, because a run sends the same long scripts to each host again and again.
-var scriptBuffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
-
-// writeScript writes the script with its length in one piece, so that it takes few packets.
-func (c Command) writeScript(w io.Writer) error {
-	const end = "\n" + lastLine
-	text := scriptBuffers.Get().(*bytes.Buffer)
-	defer scriptBuffers.Put(text)
-	text.Reset()
-	fmt.Fprintf(text, "%d\n", len(c.Script)+len(end))
-	text.WriteString(c.Script)
-	text.WriteString(end)
-	_, err := w.Write(text.Bytes())
-	return err
+func (c Command) encodeScript() []byte {
+	const end, maxDigits = "\n" + lastLine, 20
+	text := make([]byte, 0, maxDigits+len("\n")+len(c.Script)+len(end))
+	text = strconv.AppendInt(text, int64(len(c.Script)+len(end)), 10)
+	text = append(append(text, '\n'), c.Script...)
+	return append(text, end...)
 }
 
 func (c Command) checkCommand(ep endpoint) error {

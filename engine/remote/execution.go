@@ -185,7 +185,7 @@ func (x *execution) writeInput(w io.WriteCloser, ended <-chan struct{}) {
 	if x.password != nil && !x.answerPrompt(w, ended) {
 		return
 	}
-	if err := x.command.writeScript(w); err != nil || x.command.Stdin == nil {
+	if _, err := w.Write(x.command.encodeScript()); err != nil || x.command.Stdin == nil {
 		return // the error of the session has the cause
 	}
 	// The data must wait until the script runs: if sudo wants a password, Run

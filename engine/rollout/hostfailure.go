@@ -3,7 +3,6 @@ package rollout
 import (
 	"context"
 	"errors"
-	"strings"
 	"time"
 
 	"holdfast/engine"
@@ -90,10 +89,7 @@ func (h *hostRun) keepHeld(ctx context.Context, failure *engine.Failure) string 
 // that is too long cannot be parsed.
 func (p *Ports) redactForHold(text string) string {
 	const most = 1024
-	if text = textutil.Printable(p.Secrets.Hide(text)); len(text) <= most {
-		return text
-	}
-	return strings.ToValidUTF8(text[:most], "") + "…"
+	return textutil.CutText(textutil.Printable(p.Secrets.Hide(text)), most)
 }
 
 // mayRollBack reports whether a host boots its previous OS because a step

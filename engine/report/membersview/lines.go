@@ -10,7 +10,6 @@ import (
 	"holdfast/engine"
 	"holdfast/engine/event"
 	"holdfast/engine/report/termtext"
-	"holdfast/engine/textutil"
 )
 
 // Lines writes a line for each step that starts or ends, and a line for the end
@@ -37,7 +36,7 @@ func (l Lines) Emit(e event.Event) error {
 	default:
 		return nil
 	}
-	fmt.Fprintf(l.W, "%s %s\n", e.Time.Format(time.TimeOnly), termtext.OneLine(textutil.Printable(text))) // a lost terminal must not stop a run
+	fmt.Fprintf(l.W, "%s %s\n", e.Time.Format(time.TimeOnly), termtext.SafeLine(text)) // a lost terminal must not stop a run
 	return nil
 }
 

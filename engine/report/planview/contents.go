@@ -94,7 +94,7 @@ func paintLine(line string, style termtext.Style) string {
 
 // diffText formats the difference without the name of the host, so that equal differences can be folded.
 func (c Contents) diffText() string {
-	head := "    " + termtext.OneLine(textutil.Printable(c.Path))
+	head := "    " + termtext.SafeLine(c.Path)
 	if c.Withheld != "" {
 		return head + ": not shown, as it is " + c.Withheld + "\n"
 	}

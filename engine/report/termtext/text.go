@@ -130,6 +130,9 @@ var lineFolder = strings.NewReplacer("\n", " ", "\t", " ")
 // OneLine replaces line breaks and tabs by spaces.
 func OneLine(s string) string { return lineFolder.Replace(s) }
 
+// SafeLine makes a text of a host safe for a terminal. It stays on its line, so that it imitates no line about another host.
+func SafeLine(s string) string { return OneLine(textutil.Printable(s)) }
+
 // FormatLatency formats a latency that is given in seconds: in milliseconds below
 // 1 s, else in seconds. It shows one decimal place below 10 ms and from 1 s on.
 func FormatLatency(seconds float64) string {
