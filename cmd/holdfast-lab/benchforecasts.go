@@ -71,12 +71,12 @@ func benchForecastsCommand(open opener) *cobra.Command {
 			return fmt.Errorf("read flags: --rolls must be from 1 to %d, not %d", maxRolls, b.rolls)
 		}
 		b.out, b.runs = cmd.OutOrStdout(), cmp.Or(b.runs, "holdfast-forecasts-"+time.Now().Format("20060102-150405"))
-		return b.run(cmd, open, keep)
+		return b.runBench(cmd, open, keep)
 	}
 	return cmd
 }
 
-func (b *forecastBench) run(cmd *cobra.Command, open opener, keep bool) error {
+func (b *forecastBench) runBench(cmd *cobra.Command, open opener, keep bool) error {
 	ctx := cmd.Context()
 	l, release, err := openReserved(open, cmd)
 	if err != nil {

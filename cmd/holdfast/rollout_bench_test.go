@@ -161,7 +161,7 @@ func (h *rolledHost) answerScript(script string) (stdout, stderr string, code in
 		stdout = "staged and locked: " + recordedNew + "\n"
 	case has("# Checks that the staged deployment may take effect"):
 		stdout = "rebooting\n"
-		time.AfterFunc(20*time.Millisecond, h.reboot) // after the answer
+		time.AfterFunc(20*time.Millisecond, h.rebootHost) // after the answer
 	case has("# Prints the beginning of the hold file"):
 		if stdout = h.hold; h.hold == "" {
 			code = hostscript.NoHold
@@ -170,7 +170,7 @@ func (h *rolledHost) answerScript(script string) (stdout, stderr string, code in
 	return stdout, stderr, code
 }
 
-func (h *rolledHost) reboot() {
+func (h *rolledHost) rebootHost() {
 	h.mu.Lock()
 	h.boots++
 	h.booted, h.staged, h.locked = h.staged, "", ""
@@ -201,7 +201,7 @@ func (h *rolledHost) answerProbe(mark string) (stdout, stderr string) {
 	outputs["boot"] = fmt.Sprintf("6919b4ee-2319-4ba2-95ce-87d5d618e9%02d\n", h.boots)
 	outputs["clock"] = strconv.FormatInt(time.Now().Unix(), 10) + "\n"
 	outputs["ostree lock"] = h.locked
-	outputs["ostree status"] = h.deployments()
+	outputs["ostree status"] = h.writeDeployments()
 	for name, text := range map[string]string{"hold": h.hold, "roll-out": h.roll, "updated": h.updated, "unproven": h.unproven} {
 		delete(outputs, name+" (exit 3)")
 		if outputs[name] = text; text == "" {
@@ -221,7 +221,7 @@ func (h *rolledHost) answerProbe(mark string) (stdout, stderr string) {
 	return out.String(), errs.String()
 }
 
-func (h *rolledHost) deployments() string {
+func (h *rolledHost) writeDeployments() string {
 	const entry = " lab %s.0%s\n    Version: %s\n    origin refspec: lab:lab/trixie/x86_64\n"
 	version := map[string]string{recordedOld: "1.0", recordedNew: "2.0"}
 	text := ""

@@ -162,7 +162,7 @@ func drawFound(t *rapid.T) draft.Found {
 	return f
 }
 
-// TestHostileAnswers: whatever one host answers, the inventory of all hosts is valid, names the OS of the others, and stays short.
+// TestHostileAnswers draws the answers of one host. The inventory of all hosts is valid, names the OS of the others, and stays short.
 func TestHostileAnswers(t *testing.T) {
 	long := strings.Repeat("x", 1<<16)
 	word := rapid.SampledFrom([]string{"", "lab", "${file(\"/etc/shadow\")}", "%{for x in y}", "\"\n}\npool \"p\" {", "\u202e", "\r", "\x00\xff", "*/ #", "1.0", long})

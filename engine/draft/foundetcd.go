@@ -37,7 +37,7 @@ type memberSettings struct {
 	withTLS bool
 }
 
-func (m Membership) settings() memberSettings {
+func (m Membership) sharedSettings() memberSettings {
 	s := memberSettings{port: m.ClientPort}
 	if m.TLS != nil {
 		s.tls, s.withTLS = *m.TLS, true
@@ -49,11 +49,11 @@ func (m Membership) settings() memberSettings {
 func findCommon(members []Membership) (most Membership) {
 	count := map[memberSettings]int{}
 	for _, m := range members {
-		count[m.settings()]++
+		count[m.sharedSettings()]++
 	}
 	best := 0
 	for _, m := range members {
-		if n := count[m.settings()]; n > best {
+		if n := count[m.sharedSettings()]; n > best {
 			most, best = m, n
 		}
 	}
@@ -83,7 +83,7 @@ func JoinClusters(answers []Membership) (clusters []FoundCluster, byHost map[str
 		for _, m := range members {
 			delete(all, m.Member)
 			byHost[m.Host] = c.Name
-			c.Others = c.Others || m.settings() != most.settings()
+			c.Others = c.Others || m.sharedSettings() != most.sharedSettings()
 		}
 		for _, name := range all {
 			c.Absent = append(c.Absent, hostText(name))

@@ -44,7 +44,7 @@ func splitHosts(src []byte, file string) []piece {
 		if size > maxPiece || opened > maxOpeners {
 			kind = ""
 		}
-		if last := len(all) - 1; last >= 0 && joins(all[last], kind, text) && (all[last].kind == "" || len(all[last].text)+size <= maxPiece && openers+opened <= maxOpeners) {
+		if last := len(all) - 1; last >= 0 && joinsPiece(all[last], kind, text) && (all[last].kind == "" || len(all[last].text)+size <= maxPiece && openers+opened <= maxOpeners) {
 			begin := all[last].at.Byte
 			all[last].text = src[begin : at.Byte+size]
 			openers += opened
@@ -61,8 +61,8 @@ func splitHosts(src []byte, file string) []piece {
 	return all
 }
 
-// joins reports whether a text may become a part of the piece before it.
-func joins(before piece, kind string, text []byte) bool {
+// joinsPiece reports whether a text may become a part of the piece before it.
+func joinsPiece(before piece, kind string, text []byte) bool {
 	return before.kind == kind || kind == "" && hasOnlyComments(text)
 }
 

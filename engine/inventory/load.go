@@ -66,17 +66,17 @@ func loadWithin(src Source, bounds expression.Bounds, pieces int) (Loaded, error
 		total += len(text)
 	}
 	if total >= pieces {
-		loaded, err := l.load(names, l.parseInPieces)
+		loaded, err := l.loadFiles(names, l.parseInPieces)
 		if _, hasErrors := errors.AsType[*Errors](err); !hasErrors {
 			return loaded, err
 		}
 		l = newLoader(l.texts)
 	}
-	return l.load(names, l.parseWhole)
+	return l.loadFiles(names, l.parseWhole)
 }
 
-// load loads an inventory whose files were read. parse parses one of them.
-func (l *loader) load(names []string, parse func(name string) error) (Loaded, error) {
+// loadFiles loads an inventory whose files were read. parse parses one of them.
+func (l *loader) loadFiles(names []string, parse func(name string) error) (Loaded, error) {
 	for _, name := range names {
 		if err := parse(name); err != nil {
 			return Loaded{}, fmt.Errorf("read inventory: %w", err)

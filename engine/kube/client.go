@@ -144,7 +144,7 @@ func (c *Client) sendOnce(ctx context.Context, r request, into any) error {
 		return err
 	}
 	defer func() { _ = res.Body.Close() }()
-	c.clock.compare(res.Header.Get("Date"), asked, c.bastion.Now())
+	c.clock.compareDate(res.Header.Get("Date"), asked, c.bastion.Now())
 	body := &io.LimitedReader{R: res.Body, N: maxAnswer}
 	if res.StatusCode < 200 || res.StatusCode > 299 {
 		return readStatus(res, body)

@@ -13,9 +13,9 @@ type clockWatch struct {
 	ahead time.Duration // of the bastion's clock
 }
 
-// compare notes the time in the head of an answer. It has whole seconds, and is of a moment between the question and the answer; so a
+// compareDate notes the time in the head of an answer. It has whole seconds, and is of a moment between the question and the answer; so a
 // difference that may come from this is none.
-func (w *clockWatch) compare(date string, asked, answered time.Time) {
+func (w *clockWatch) compareDate(date string, asked, answered time.Time) {
 	at, err := http.ParseTime(date)
 	if err != nil {
 		return

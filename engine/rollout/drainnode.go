@@ -120,7 +120,7 @@ func (d *nodeDrain) look(ctx context.Context) (missing string, fatal error) {
 	if next.Done {
 		return "", nil
 	}
-	d.evict(ctx, next.Evict, w)
+	d.evictPods(ctx, next.Evict, w)
 	cause, left := "pods of "+strings.Join(d.drain.BudgetsThatHold(next.Left), ", "), d.drain.DescribeLeft(next.Left)
 	if !n.Ready {
 		cause += " on a node that is not Ready"
@@ -181,9 +181,9 @@ func refuseGone(n kubefacts.Node) error {
 	return &engine.Failure{Kind: engine.DrainFailure, Cause: kubefacts.DescribeGone(n.Name)}
 }
 
-// evict asks for the end of pods, one after the other, because each eviction may use up the budget of the next. A budget that has refused is not
+// evictPods asks for the end of pods, one after the other, because each eviction may use up the budget of the next. A budget that has refused is not
 // asked again in the same look: the pods of a node are often many, and share it.
-func (d *nodeDrain) evict(ctx context.Context, pods []kubefacts.Pod, w kubefacts.Workload) {
+func (d *nodeDrain) evictPods(ctx context.Context, pods []kubefacts.Pod, w kubefacts.Workload) {
 	var grace *int
 	if g := d.want.Options.GracePeriod; g != nil {
 		seconds := int(toDuration(*g) / time.Second)

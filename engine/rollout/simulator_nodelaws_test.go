@@ -24,7 +24,7 @@ type alteredNodes struct {
 	swapped  bool // every change is asked of the other one of two clusters, which has nodes and pods with the same names
 }
 
-func (a alteredNodes) swap(cluster string) string {
+func (a alteredNodes) swapCluster(cluster string) string {
 	if a.swapped {
 		return map[string]string{"k0": "k1", "k1": "k0"}[cluster]
 	}
@@ -57,21 +57,21 @@ func (a alteredNodes) Cordon(ctx context.Context, cluster, node, by string) (kub
 	if a.cordon {
 		return a.ReadNode(ctx, cluster, node)
 	}
-	return a.Nodes.Cordon(ctx, a.swap(cluster), node, by)
+	return a.Nodes.Cordon(ctx, a.swapCluster(cluster), node, by)
 }
 
 func (a alteredNodes) Uncordon(ctx context.Context, cluster, node string) (kubefacts.Node, *kubefacts.Problem) {
 	if a.uncordon {
 		return kubefacts.Node{}, nil
 	}
-	return a.Nodes.Uncordon(ctx, a.swap(cluster), node)
+	return a.Nodes.Uncordon(ctx, a.swapCluster(cluster), node)
 }
 
 func (a alteredNodes) ReleaseLease(ctx context.Context, cluster, node string) *kubefacts.Problem {
 	if a.release {
 		return nil
 	}
-	return a.Nodes.ReleaseLease(ctx, a.swap(cluster), node)
+	return a.Nodes.ReleaseLease(ctx, a.swapCluster(cluster), node)
 }
 
 func (a alteredNodes) Evict(ctx context.Context, cluster string, r kubefacts.EvictionRequest) kubefacts.Eviction {

@@ -7,7 +7,7 @@ import (
 	"holdfast/engine/kubefacts"
 )
 
-// SetLease gives the lease of a node to a holder.
+// SetLease replaces the lease of a node.
 func (k *Kubernetes) SetLease(l kubefacts.Lease) { k.withLock(func() { k.leases[l.Node] = l }) }
 
 // TakeLease is part of rollout.Nodes.

@@ -29,7 +29,7 @@ func softRebootProbe() engine.Command {
 	return engine.Command{Name: "soft reboot", Script: softRebootProbeText}
 }
 
-// softRebootProbeText returns the same text for each probe of each host.
+// softRebootProbeText is the script of the probe, which is the same for all hosts and looks.
 var softRebootProbeText = makeSoftRebootProbeText()
 
 func makeSoftRebootProbeText() string {

@@ -67,7 +67,7 @@ func (j *Judge) startManager(ctx context.Context) (stop func() error, err error)
 
 // budgetStatus is an API whose disruption controller writes the status of budgets.
 type budgetStatus interface {
-	mark(ctx context.Context, name string) error // makes a budget, and waits until the controller has written its status
+	makeMarker(ctx context.Context, name string) error // makes a budget, and waits until the controller has written its status
 	readVersions(ctx context.Context) (string, error)
 }
 
@@ -80,7 +80,7 @@ const maxMarks = 20
 func settleBudgets(ctx context.Context, api budgetStatus) error {
 	before := ""
 	for i := range maxMarks {
-		if err := api.mark(ctx, fmt.Sprint("marker-", i)); err != nil {
+		if err := api.makeMarker(ctx, fmt.Sprint("marker-", i)); err != nil {
 			return err
 		}
 		now, err := api.readVersions(ctx)
@@ -98,7 +98,7 @@ func settleBudgets(ctx context.Context, api budgetStatus) error {
 // budgetMarks is budgetStatus for an API server.
 type budgetMarks struct{ *Judge }
 
-func (j budgetMarks) mark(ctx context.Context, name string) error {
+func (j budgetMarks) makeMarker(ctx context.Context, name string) error {
 	budgets := j.resourceIn(markers, budgetKind)
 	made, err := budgets.createObject(ctx, object{"metadata": object{"name": name}, "spec": object{"minAvailable": 1, "selector": object{"matchLabels": object{"app": name}}}})
 	if err != nil {

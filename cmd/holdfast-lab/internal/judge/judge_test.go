@@ -105,7 +105,7 @@ type changingBudgets struct {
 	lost  error
 }
 
-func (b *changingBudgets) mark(_ context.Context, name string) error {
+func (b *changingBudgets) makeMarker(_ context.Context, name string) error {
 	b.marks = append(b.marks, name)
 	return b.lost
 }

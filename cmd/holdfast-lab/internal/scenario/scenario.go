@@ -40,8 +40,8 @@ func Doc() string { return doc }
 type Runner struct {
 	Labs []*lab.Lab // as many scenarios as labs run side by side
 	Self string     // path of holdfast-lab
-	// Hasty and Patient build holdfast, the first time, and return its path. A scenario gets the patient one, as on a site, if it
-	// runs alone or says so. For the hasty one, a service has settled soon.
+	// Hasty and Patient build holdfast, the first time, and return its path. The patient one is that of a site. A scenario gets it
+	// if it runs alone, or if its line lab has the word. The hasty one waits only 2 s until a service has settled.
 	Hasty, Patient func() (string, error)
 	Out            io.Writer
 	Suite          image.Suite // suite that hosts run
