@@ -218,8 +218,7 @@ func TestOldCA(t *testing.T) {
 		}
 		both = append(both, data...)
 	}
-	facts := openCluster(t, newConfig(cluster, replaceFile(cluster.TLS.CA, both))).Gather(t.Context())
-	checkHealthy(t, facts, 1)
+	facts := gatherHealthy(t, openCluster(t, newConfig(cluster, replaceFile(cluster.TLS.CA, both))), 1)
 	if kinds := problemsOf(facts); len(kinds) > 0 || len(facts.Certificates) != 4 {
 		t.Errorf("problems %v of %+v", kinds, facts.Certificates)
 	}
@@ -230,8 +229,7 @@ func TestOldCA(t *testing.T) {
 func TestAutoTLS(t *testing.T) {
 	t.Parallel()
 	cluster := etcdtest.Start(t, 1, etcdtest.Options{PeerAutoTLS: true})
-	facts := openCluster(t, newConfig(cluster)).Gather(t.Context())
-	checkHealthy(t, facts, 1)
+	facts := gatherHealthy(t, openCluster(t, newConfig(cluster)), 1)
 	if len(facts.Certificates) != 1 || facts.Certificates[0].Role != etcdfacts.PeerCertificate || !facts.Certificates[0].SelfSigned {
 		t.Errorf("certificates %+v", facts.Certificates)
 	}

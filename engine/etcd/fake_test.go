@@ -44,7 +44,7 @@ func fakeCluster(t *testing.T, hosts ...string) ([]*fakeMember, etcd.Config) {
 	for i, h := range hosts {
 		list = append(list, &pb.Member{ID: uint64(i + 1), Name: h})
 	}
-	cfg := etcd.Config{Name: "main", ClientPort: 2379, Timeout: 5 * time.Second, Poll: time.Millisecond}
+	cfg := etcd.Config{Name: "main", ClientPort: 2379, Timeout: time.Minute, Poll: time.Millisecond}
 	var members []*fakeMember
 	for i, h := range hosts {
 		m := &fakeMember{host: h, list: list, asked: func(string) {}, status: &pb.StatusResponse{

@@ -60,7 +60,7 @@ func TestMetricsListener(t *testing.T) {
 			if got := strings.Join(dialed.ports, " "); got != "2381" {
 				t.Errorf("dialed ports %s", got)
 			}
-			if checkHealthy(t, client.Gather(t.Context()), 1); dialed.ports[1] != "2379" {
+			if gatherHealthy(t, client, 1); dialed.ports[1] != "2379" {
 				t.Errorf("dialed ports %s", dialed.ports)
 			}
 		})
@@ -142,7 +142,7 @@ func TestMetricsCredentials(t *testing.T) {
 	if strings.Contains(err.Error(), "PRIVATE KEY") {
 		t.Errorf("the error shows a key: %v", err)
 	}
-	checkHealthy(t, client.Gather(t.Context()), 1)
+	gatherHealthy(t, client, 1)
 
 	missing, cfg.Metrics.TLS = "", cluster.TLS
 	if _, err := openCluster(t, cfg).Scrape(t.Context(), "etcd-0"); err == nil || !strings.Contains(err.Error(), "certificate") {

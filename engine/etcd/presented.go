@@ -22,7 +22,6 @@ import (
 const (
 	peerInterval    = 10 * time.Minute
 	peerRetry       = time.Minute // after a certificate that is not valid, or no certificate
-	peerTimeout     = 3 * time.Second
 	defaultPeerPort = 2380
 )
 
@@ -60,8 +59,6 @@ func (c *Cluster) lookAtPeer(ctx context.Context, p Peer, v clusterView) {
 	if port == 0 || time.Now().Before(look.next) {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, peerTimeout)
-	defer cancel()
 	look.next = time.Now().Add(peerRetry)
 	if chain := presentedAt(ctx, p, port); chain != nil {
 		look.chain = chain

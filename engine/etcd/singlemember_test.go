@@ -28,8 +28,7 @@ func TestAlone(t *testing.T) {
 	client := openCluster(t, newConfig(cluster))
 
 	t.Run("observe", func(t *testing.T) {
-		facts := client.Gather(t.Context())
-		checkHealthy(t, facts, 1)
+		facts := gatherHealthy(t, client, 1)
 		if got := facts.Members[0].Name; got != "infra?[31m1" {
 			t.Errorf("name %q is not fit for a terminal", got)
 		}
@@ -186,14 +185,14 @@ func TestAuth(t *testing.T) {
 	enableAuth(t, cluster.Client(t))
 	client := openCluster(t, newConfig(cluster))
 
-	checkHealthy(t, client.Gather(t.Context()), 1)
+	gatherHealthy(t, client, 1)
 	if _, err := client.Snapshot(t.Context(), filepath.Join(t.TempDir(), "main.db")); err != nil {
 		t.Errorf("root may take a snapshot: %v", err)
 	}
 
 	for user, why := range map[string]string{"holdfast": "permission denied", "nobody": "user name not found"} {
 		other := openCluster(t, newConfig(cluster, asUser(t, cluster, user)))
-		checkHealthy(t, other.Gather(t.Context()), 1) // a member is healthy, although the user may not read its data
+		gatherHealthy(t, other, 1) // a member is healthy, although the user may not read its data
 		_, err := other.Snapshot(t.Context(), filepath.Join(t.TempDir(), "main.db"))
 		if err == nil {
 			t.Fatal("took a snapshot without permission")
