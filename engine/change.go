@@ -24,6 +24,16 @@ type Change struct {
 	Actions     []Action `json:"actions"`
 }
 
+// LoginChanges returns the changes after which a new login must prove that the account of the run can still log in.
+func (hp HostPlan) LoginChanges() (list []Change) {
+	for _, c := range hp.Changes {
+		if c.Login {
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
 // The names of the modules whose changes other packages know.
 const (
 	OSModule     = "os"

@@ -109,7 +109,7 @@ func (r rank) hostPresence() presence {
 func (sc *scheduler) addToBatch(hp *engine.HostPlan, q *queue) {
 	sc.picked++
 	sc.room.add(hp)
-	q.pool.trialHost = q.pool.trialHost || hp.TouchesLogin() && !q.pool.provedLogin
+	q.pool.trialHost = q.pool.trialHost || !q.pool.logins.isProved(hp, sc.desired[hp.Host])
 	if hp.Disruptive() {
 		q.pool.seats.inBatch++
 		q.pool.site.inBatch++

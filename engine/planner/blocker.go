@@ -33,7 +33,7 @@ func (sc *scheduler) findBlocker(hp *engine.HostPlan) *blocker {
 	if c != nil && c.inBatch {
 		return &blocker{kind: engine.Blocked, reason: func() string { return "another member of etcd cluster " + hp.Cluster + " is being updated" }}
 	}
-	if hp.TouchesLogin() && (w.trialHost || w.lostLogin != "") {
+	if hp.TouchesLogin() && (w.lostLogin != "" || w.trialHost && !w.logins.isProved(hp, sc.desired[hp.Host])) {
 		return &blocker{kind: engine.Blocked, reason: w.describeLoginTrial}
 	}
 	if !hp.Disruptive() {

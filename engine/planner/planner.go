@@ -32,15 +32,16 @@ type Input struct {
 	Approved *engine.Plan        // the approved plan, whose excluded hosts stay excluded; nil before the approval
 	Ran      map[string][]string // services that ran on a host before an action failed there in this run
 
-	Now            time.Time            // time of the plan, by the bastion's clock
-	Began          time.Time            // start of the run, by the bastion's clock
-	Batches        int                  // number of batches that this run has begun
-	Done           map[string]time.Time // hosts that this run has brought to their desired state, and when
-	Failed         map[string]string    // hosts that failed in this run, and how; the run does not try them again
-	LoginFailed    map[string]bool      // hosts whose new login failed in this run, after a change that touches logins
-	ActionFailed   map[string]bool      // hosts on which an action failed in this play, and that a reboot may recover
-	AdoptedEarlier map[string]bool      // hosts that an earlier play of this run has adopted
-	Play           *engine.Play         // play of a playbook; nil: every host is made to match
+	Now            time.Time                  // time of the plan, by the bastion's clock
+	Began          time.Time                  // start of the run, by the bastion's clock
+	Batches        int                        // number of batches that this run has begun
+	Done           map[string]time.Time       // hosts that this run has brought to their desired state, and when
+	Failed         map[string]string          // hosts that failed in this run, and how; the run does not try them again
+	LoginFailed    map[string]bool            // hosts whose new login failed in this run, after a change that touches logins
+	LoginProved    map[string][]engine.Change // by pool: changes of this run that touch logins, and after which a new login has worked
+	ActionFailed   map[string]bool            // hosts on which an action failed in this play, and that a reboot may recover
+	AdoptedEarlier map[string]bool            // hosts that an earlier play of this run has adopted
+	Play           *engine.Play               // play of a playbook; nil: every host is made to match
 }
 
 // Request is the work that a run was asked for. Each play of a playbook has its own modules and hosts; all else stays

@@ -33,9 +33,9 @@ type poolState struct {
 	firstCanaries  []string        // the first passed canaries, at most as many as canaries
 	soakLeft       engine.Duration // rest of the soak
 
-	provedLogin bool   // a host of the pool matches, so a login works with the desired state
-	lostLogin   string // a host of the pool whose new login failed in this run; "": none
-	trialHost   bool   // the batch being picked has a host whose change may prevent logins, and none has proved a login
+	logins    *loginTrial
+	lostLogin string // a host of the pool whose new login failed in this run; "": none
+	trialHost bool   // the batch being picked has a host whose change may prevent logins and is not proved
 
 	batchZone int // zone of the hosts that the batch being picked disrupts
 }
@@ -95,7 +95,7 @@ func newPoolStates(in Input, x index, s surveyResult) map[string]*poolState {
 	site.limit = limits[""]
 	idle := s.absentHostsWithoutWork()
 	for _, p := range in.Inventory.Pools {
-		w := &poolState{Pool: p, site: site, seats: seatCount{limit: limits[p.Name]}, failedHosts: s.failedHosts[p.Name], failureBudget: in.failureBudgetOf(p, x.sizes[p.Name])}
+		w := &poolState{Pool: p, logins: newLoginTrial(in.LoginProved[p.Name]), site: site, seats: seatCount{limit: limits[p.Name]}, failedHosts: s.failedHosts[p.Name], failureBudget: in.failureBudgetOf(p, x.sizes[p.Name])}
 		open, opens := window.MayBegin(p.Windows, in.Now, p.Takes())
 		if w.outsideWindow, w.windowOpens = !open, opens; w.outsideWindow {
 			w.windowCloses, _ = window.OpenUntil(p.Windows, in.Now)
@@ -104,6 +104,9 @@ func newPoolStates(in Input, x index, s surveyResult) map[string]*poolState {
 			w.failedHosts, w.play = s.allDegraded(in.Inventory.Pools), in.Play.Name
 		}
 		w.countCanaries(in.Now, x.sizes[p.Name], s.passedCanaries[p.Name])
+		for _, matching := range s.passedCanaries[p.Name] {
+			w.logins.configs[in.Desired[matching.host].Config] = true
+		}
 		states[p.Name] = w
 	}
 	for name, w := range states {
@@ -179,7 +182,6 @@ func (in Input) countSelected() int {
 
 func (w *poolState) countCanaries(now time.Time, hosts int, proven []passedCanary) {
 	w.passedCanaries = len(proven)
-	w.provedLogin = len(proven) > 0
 	if w.Canary == nil {
 		return
 	}

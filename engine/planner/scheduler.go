@@ -17,8 +17,9 @@ type scheduler struct {
 	queues       []*queue // in order of preference
 	poolStates   map[string]*poolState
 	clusters     map[string]*clusterState
-	unavailable  map[string]string            // hosts that count as unavailable in every batch, and why
-	heldByOthers map[string]bool              // unavailable hosts that others hold
+	unavailable  map[string]string // hosts that count as unavailable in every batch, and why
+	heldByOthers map[string]bool   // unavailable hosts that others hold
+	desired      map[string]engine.Desired
 	adopted      map[string]bool              // hosts with the hold of a dead run that are not yet recovered
 	absent       map[string]kubefacts.Absence // hosts whose node takes no work
 	sortKeys     map[string]sortKey
@@ -68,7 +69,7 @@ type clusterState struct {
 
 func newScheduler(in Input, x index, s surveyResult, etcdUpdates []engine.EtcdUpdate) *scheduler {
 	sc := &scheduler{
-		poolStates: newPoolStates(in, x, s), clusters: map[string]*clusterState{}, unavailable: s.unavailable, heldByOthers: s.held, adopted: map[string]bool{}, absent: s.absent,
+		poolStates: newPoolStates(in, x, s), clusters: map[string]*clusterState{}, unavailable: s.unavailable, heldByOthers: s.held, desired: in.Desired, adopted: map[string]bool{}, absent: s.absent,
 		sortKeys: newSortKeys(in, x, s.work), onlyReleased: s.onlyReleased, skew: newSkew(in, x, s.work), batchSize: in.batchSizes(), batchNumber: in.Batches, failed: in.Failed, repair: in.Repair,
 		refusedEtcd: in.refusedEtcd(etcdUpdates),
 	}
@@ -107,6 +108,7 @@ func (sc *scheduler) countWaiting(hp *engine.HostPlan, in Input, x index) {
 	w.waitingHosts++
 	sc.adopted[hp.Host] = hp.Adopt != ""
 	w.addWaiting(sc.presenceOf(hp.Host), 1)
+	w.logins.addWaiting(hp)
 	if hp.Cluster == "" {
 		return
 	}
@@ -188,7 +190,7 @@ func (sc *scheduler) markUpdated(hp *engine.HostPlan) {
 	if len(w.firstCanaries) < w.canaries {
 		w.firstCanaries = append(w.firstCanaries, hp.Host)
 	}
-	w.provedLogin = w.provedLogin || hp.TouchesLogin()
+	w.logins.addProof(hp)
 	sc.skew.moveToTarget(hp)
 	w.addWaiting(sc.presenceOf(hp.Host), -1)
 	if sc.staysAbsent(hp.Host) {

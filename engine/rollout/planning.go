@@ -67,7 +67,7 @@ func (p *planning) planInput(s Gathered) planner.Input {
 		Request: p.Request, Facts: s.Facts, Clusters: s.Clusters, Kubernetes: s.Kubernetes,
 		Run: p.ID, Bastion: p.Start.Bastion, Saved: p.state.saved, Approved: p.state.approved, Ran: p.state.runningBefore(),
 		Now: p.Clock.Now(), Began: p.state.began, Batches: p.state.batches - p.state.earlier, Done: p.state.doneSince(), Failed: p.state.failureByHost(),
-		LoginFailed: p.state.hostsWithFailedLogin(), ActionFailed: p.state.hostsWithFailedAction(), AdoptedEarlier: p.state.adoptedHosts(),
+		LoginFailed: p.state.hostsWithFailedLogin(), LoginProved: p.state.loginChangesThatWork(), ActionFailed: p.state.hostsWithFailedAction(), AdoptedEarlier: p.state.adoptedHosts(),
 	}
 	if p.state.play != nil {
 		in.Play, in.Modules, in.Selected = &p.state.play.Play, p.state.play.Modules, p.state.play.Selected

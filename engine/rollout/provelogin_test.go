@@ -3,6 +3,7 @@ package rollout_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -108,16 +109,35 @@ func (h silentHosts) Login(ctx context.Context, host engine.Host, s rollout.Scri
 }
 
 // A change that leaves the way in goes to one host of the pool first, and then to
-// as many as the pool allows.
+// as many as the pool allows. A host that matched before is this host only with the
+// same documents. Settings that only one host has follow the first of them together.
 func TestLoginIsProvedOnOneHostFirst(t *testing.T) {
-	for _, word := range []string{"none-login-2", "restart-login-2", "reboot-login-2"} {
-		t.Run(word, func(t *testing.T) {
+	for name, c := range map[string]struct {
+		words   []string // of the workers
+		matches int      // how many of the workers match before
+		batches []int
+	}{
+		"without action":               {slices.Repeat([]string{"none-login-2"}, 5), 0, []int{1, 4}},
+		"restart":                      {slices.Repeat([]string{"restart-login-2"}, 5), 0, []int{1, 4}},
+		"reboot":                       {slices.Repeat([]string{"reboot-login-2"}, 5), 0, []int{1, 4}},
+		"one matches":                  {slices.Repeat([]string{"none-login-2"}, 5), 1, []int{4}},
+		"one with another one matches": {[]string{"none-2", "none-login-2", "none-login-2", "none-login-2", "none-login-2"}, 1, []int{1, 3}},
+		"two settings":                 {[]string{"none-login-2", "none-login-2", "none-login-3", "none-login-3", "none-4"}, 0, []int{2, 2, 1}},
+		"each its own":                 {[]string{"none-login-2", "none-login-3", "none-login-4", "none-login-5", "none-login-6"}, 0, []int{1, 4}},
+	} {
+		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				inv := noOS(simulator.Fleet(0, 5))
 				for i := range inv.Pools {
 					inv.Pools[i].MaxUnavailable = engine.CountOrPercent{Count: 4}
 				}
-				site := wantingOf(inv, word)
+				site := wantingOf(inv, "none-1")
+				for i, h := range site.Hosts() {
+					site.Want(h.Name, c.words[i])
+					if i < c.matches {
+						h.Set(c.words[i])
+					}
+				}
 				b := site.Bastion("run-1")
 				var batches []int
 				b.Watch = func(e event.Event) {
@@ -126,7 +146,7 @@ func TestLoginIsProvedOnOneHostFirst(t *testing.T) {
 					}
 				}
 				failOnErrors(t, checkEnd(applyRun(b), engine.ExitOK), checkLaws(site))
-				if len(batches) < 2 || batches[0] != 1 || batches[1] < 4 {
+				if !slices.Equal(batches, c.batches) {
 					t.Errorf("batches %v", batches)
 				}
 				for _, h := range site.Hosts() {

@@ -34,9 +34,10 @@ type runState struct {
 	mu            sync.Mutex
 	staged        map[string]int // how often each host was staged
 	updated       []string
-	done          map[string]time.Time // hosts that the play finished
-	failed        map[string]string    // hosts that failed, with the cause
-	loginFailed   map[string]bool      // hosts whose new login failed
+	done          map[string]time.Time       // hosts that the play finished
+	failed        map[string]string          // hosts that failed, with the cause
+	loginFailed   map[string]bool            // hosts whose new login failed
+	loginProved   map[string][]engine.Change // by pool: changes that touch logins, and after which a new login has worked
 	begun         map[string]bool
 	failedActions map[string]*fallback
 	idle          governing.Idle
@@ -47,7 +48,7 @@ type runState struct {
 func newRunState() *runState {
 	return &runState{
 		saved: map[string]struct{}{}, staged: map[string]int{}, done: map[string]time.Time{},
-		failed: map[string]string{}, loginFailed: map[string]bool{}, begun: map[string]bool{}, toldHeld: map[string]bool{}, failedActions: map[string]*fallback{}, adopted: map[string]bool{}, lost: map[string]*engine.Failure{},
+		failed: map[string]string{}, loginFailed: map[string]bool{}, loginProved: map[string][]engine.Change{}, begun: map[string]bool{}, toldHeld: map[string]bool{}, failedActions: map[string]*fallback{}, adopted: map[string]bool{}, lost: map[string]*engine.Failure{},
 	}
 }
 
@@ -174,13 +175,20 @@ func (p *runState) wasStaged(host string) bool {
 	return p.staged[host] > 0
 }
 
-func (p *runState) noteDone(host string, at time.Time) {
+func (p *runState) noteDone(hp engine.HostPlan, at time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.done[host] = at
-	if !slices.Contains(p.updated, host) {
-		p.updated = append(p.updated, host)
+	p.done[hp.Host] = at
+	if !slices.Contains(p.updated, hp.Host) {
+		p.updated = append(p.updated, hp.Host)
 	}
+	p.loginProved[hp.Pool] = append(p.loginProved[hp.Pool], hp.LoginChanges()...)
+}
+
+func (p *runState) loginChangesThatWork() map[string][]engine.Change {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return maps.Clone(p.loginProved)
 }
 
 func (p *runState) hasBegun() bool {

@@ -58,7 +58,7 @@ func (h *hostRun) runSequence(ctx context.Context) *engine.Failure {
 		h.noteEvent(event.Event{Type: event.HostFailed, Host: h.hp.Host, Pool: h.hp.Pool, Batch: h.state.batches, Failure: &failure, Message: "it is not held; it remembers which OS failed"})
 		return nil
 	}
-	h.state.noteDone(h.hp.Host, h.Clock.Now())
+	h.state.noteDone(h.hp, h.Clock.Now())
 	h.noteEvent(event.Event{Type: event.HostDone, Host: h.hp.Host, Pool: h.hp.Pool, Batch: h.state.batches})
 	return nil
 }

@@ -93,6 +93,7 @@ func (h *Host) observeInto(s *laws.State, now time.Time) {
 	h.setting.observeInto(&s.Setting)
 	s.CanSoft, s.CanKexec = h.traits.canSoftReboot(), h.traits.KexecKind
 	s.LockedOut, s.Probation, s.ProbedBy = locksOut(h.setting.disk), h.probation != nil, ""
+	s.ProvedBy = h.proved
 	if h.probation != nil {
 		s.ProbedBy = h.probation.run
 	}

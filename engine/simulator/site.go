@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/resource"
 	"holdfast/engine/simulator/laws"
 )
 
@@ -78,9 +79,14 @@ func (s *Site) Want(host, word string) {
 func (s *Site) Desired() map[string]engine.Desired {
 	desired := s.Inventory.Desired()
 	s.withLock(func(time.Time) {
+		configs := map[string]*resource.Config{} // hosts with the same documents share one
 		for host, word := range s.settings {
-			d, config := desired[host], settingConfig(word)
-			d.Config = &config
+			if configs[word] == nil {
+				config := settingConfig(word)
+				configs[word] = &config
+			}
+			d := desired[host]
+			d.Config = configs[word]
 			desired[host] = d
 		}
 	})

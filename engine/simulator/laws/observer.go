@@ -85,6 +85,7 @@ type State struct {
 	LockedOut bool   // new logins fail
 	Probation bool   // the host undoes its setting unless a new login works
 	ProbedBy  string // ID of the run that has written that setting
+	ProvedBy  string // ID of the run whose new login has confirmed the last setting
 }
 
 // Setting is the state of the setting of a host.
