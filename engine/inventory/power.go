@@ -115,11 +115,7 @@ func (b powerReader) setPower(n *node, h *engine.Host, id string) {
 // checkSharedBMC refuses two hosts that may have one system, because the power of the wrong one would be switched. A host without
 // a system has the only one of its BMC.
 func (b powerReader) checkSharedBMC(h engine.Host, at hcl.Range) {
-	address := strings.TrimSuffix(strings.ToLower(h.BMC.Address), ":443")
-	if ip, err := netip.ParseAddr(strings.Trim(h.BMC.Address, "[]")); err == nil {
-		address = ip.String()
-	}
-	address = strings.Trim(address, "[]")
+	address := normalizeBMCAddress(h.BMC.Address)
 	for _, other := range b.hostsByBMC[address] {
 		if other.BMC.System == h.BMC.System || other.BMC.System == "" || h.BMC.System == "" {
 			b.addError(at, fmt.Sprintf("%s has the BMC of %s", h.Name, other.Name), "two hosts with one system would be one machine; give each its own address or system, ${id} in a range")
@@ -127,6 +123,23 @@ func (b powerReader) checkSharedBMC(h engine.Host, at hcl.Range) {
 		}
 	}
 	b.hostsByBMC[address] = append(b.hostsByBMC[address], h)
+}
+
+// normalizeBMCAddress returns the one form of all addresses of the same BMC: without the port if it is 443, and an IP address in
+// its shortest form.
+func normalizeBMCAddress(s string) string {
+	host, port, err := net.SplitHostPort(s)
+	if err != nil {
+		host, port = strings.Trim(s, "[]"), "443"
+	}
+	host = strings.ToLower(host)
+	if ip, err := netip.ParseAddr(host); err == nil {
+		host = ip.Unmap().String()
+	}
+	if port == "443" {
+		return host
+	}
+	return net.JoinHostPort(host, port)
 }
 
 // checkResets refuses reset_after for a host without a bmc block, which nothing could reset.

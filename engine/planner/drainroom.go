@@ -48,10 +48,11 @@ func (r *drainRoom) findBlocker(hp *engine.HostPlan) string {
 	for _, c := range r.claims[hp.Host] {
 		key := claimed{r.clusters[hp.Host], c.Budget}
 		if taken := r.taken[key]; taken > 0 && taken+c.Pods > c.Allowed {
-			why := fmt.Sprintf("PodDisruptionBudget %s allows %d evictions now, and its pods are also on other hosts of the batch", c.Budget, c.Allowed)
+			evictions := fmt.Sprintf("%d evictions", c.Allowed)
 			if c.Allowed == 1 {
-				why = fmt.Sprintf("PodDisruptionBudget %s allows 1 eviction now, and its pods are also on other hosts of the batch", c.Budget)
+				evictions = "1 eviction"
 			}
+			why := fmt.Sprintf("PodDisruptionBudget %s of Kubernetes cluster %s allows %s now, and its pods are also on other hosts of the batch", c.Budget, key.cluster, evictions)
 			if !r.told[hp.Host] {
 				r.told[hp.Host] = true
 				r.kept.Add(why, hp.Host)

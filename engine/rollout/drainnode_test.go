@@ -269,7 +269,7 @@ func TestDrainsThatShareBudget(t *testing.T) {
 		batches int
 		says    string
 	}{
-		"room for one":  {1, 2, "worker-1: in a later batch: PodDisruptionBudget t/b allows 1 eviction now, and its pods are also on other hosts of the batch"},
+		"room for one":  {1, 2, "worker-1: in a later batch: PodDisruptionBudget t/b of Kubernetes cluster main allows 1 eviction now, and its pods are also on other hosts of the batch"},
 		"room for both": {2, 1, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
