@@ -9,6 +9,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/event"
+	"holdfast/engine/longtest"
 	"holdfast/engine/report/htmlview"
 	"holdfast/engine/report/reporttest"
 	"holdfast/engine/report/summary"
@@ -124,6 +125,7 @@ func checkSums(t *testing.T, events []event.Event, text string) {
 // TestSumsOfManyHosts checks that the page of a run of many hosts has the sums of the
 // summary, and a row for each host.
 func TestSumsOfManyHosts(t *testing.T) {
+	longtest.SkipSlow(t)
 	events := reporttest.NonDisruptiveRun()
 	text := writePage(t, events, htmlview.Journal{})
 	checkSums(t, events, text)

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"holdfast/engine/longtest"
 	"holdfast/engine/report/metrics"
 )
 
@@ -127,6 +128,7 @@ func TestAlerts(t *testing.T) {
 		}
 	}
 	runPromtool(t, "check", "rules", rulesFile)
+	longtest.SkipSlow(t)
 	runPromtool(t, "test", "rules", rulesTestFile)
 }
 
