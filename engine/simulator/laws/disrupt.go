@@ -99,13 +99,15 @@ func (r *Run) checkCluster(c *Cluster, h *Host, down bool) {
 
 // checkPool checks that the unavailable hosts of a pool and of the site stay
 // within the budgets. Hosts that were unavailable before may exceed them. A host
-// whose node was not Ready costs no further seat: it did no work.
+// whose node was not Ready costs no further seat: it did no work. Nor does a host that
+// the run has adopted, although it may work again, while the run disrupts no other:
+// otherwise no run could recover it.
 func (r *Run) checkPool(h *Host) {
 	if r.followed.notReady[h.Name] {
 		return
 	}
 	p := r.observer.poolOf(h)
-	size, gone, all := 0, []string{h.Name}, []string{h.Name}
+	size, gone, all, recovers := 0, []string{h.Name}, []string{h.Name}, r.reports.adopted[h.Name]
 	for _, o := range r.observer.Hosts {
 		if o.Pool == p.Name {
 			size++
@@ -113,10 +115,14 @@ func (r *Run) checkPool(h *Host) {
 		if o == h || !r.knowsGone(o, !r.reports.adopted[h.Name]) {
 			continue
 		}
+		recovers = recovers && !(o.isDisrupted() && o.disruptedBy == r.ID)
 		all = append(all, o.Name)
 		if o.Pool == p.Name {
 			gone = append(gone, o.Name)
 		}
+	}
+	if recovers {
+		return
 	}
 	if limit := p.MaxUnavailable.Of(size); len(gone) > limit {
 		r.reportViolation("pool %s loses %d hosts at once, its budget is %d: %v", p.Name, len(gone), limit, gone)
