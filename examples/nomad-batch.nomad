@@ -33,6 +33,7 @@ job "holdfast-berlin" {
       config {
         image           = "registry.example/holdfast:0.1.0"
         args            = ["apply", "--yes"]
+        hostname        = "holdfast-berlin" # a part of the identity of the bastion: it must stay the same
         readonly_rootfs = true
         cap_drop        = ["all"]
         volumes = [

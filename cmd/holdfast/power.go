@@ -41,9 +41,10 @@ power block. docs/maintenance.md describes both.`,
 else holds stays off, unless --force is given. For a host that does not answer, the
 hold with which this bastion last saw it counts. If there is none, find out who
 works on the host, and use --force.`}.command(a),
-		powerSwitch{engine.PowerHostsOff, "off HOST…", "Shut down hosts that you hold, and switch them off", `off asks the BMC to shut the host down. If the host is not off after
---shutdown-timeout, its power is cut. The host must be held by you, so that no run
-works on it, or --force must be given. Only resets that the BMC offers are used.`}.command(a),
+		powerSwitch{engine.PowerHostsOff, "off HOST…", "Shut down hosts that you hold, and switch them off", `off shuts down a host that you hold over SSH, and another one through its BMC. If the
+host is not off after --shutdown-timeout, its power is cut. The host must be held by
+you, so that no run works on it, or --force must be given. Only resets that the BMC
+offers are used.`}.command(a),
 		powerSwitch{engine.ResetHosts, "reset HOST…", "Restart hosts that you hold, without a shutdown", `reset restarts a host that does not react any more, without a shutdown. The host
 must be on, and held by you, or --force must be given.`}.command(a))
 	return cmd

@@ -32,29 +32,28 @@ func TestExamples(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !info.IsDir() && filepath.Ext(p) != ".hcl" {
+		if !info.IsDir() && filepath.Ext(p) != ".hcl" || filepath.Base(p) == "two-sites" {
 			continue
 		}
-		variables, err := filepath.Glob(filepath.Join(p, "*.vars"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(variables) == 0 {
-			variables = []string{""}
-		}
-		for _, file := range variables {
-			loaded++
-			t.Run(filepath.Base(p)+" "+filepath.Base(file), func(t *testing.T) {
-				src := inventory.Source{FS: os.DirFS("../.."), Paths: []string{strings.TrimPrefix(p, "../../")}, Home: "/home/ann", Env: exampleVariable}
-				if file != "" {
-					src.VarFiles = []string{strings.TrimPrefix(file, "../../")}
-				}
-				checkLoadsCleanly(t, src)
-			})
-		}
+		loaded++
+		t.Run(filepath.Base(p), func(t *testing.T) {
+			checkLoadsCleanly(t, inventory.Source{FS: os.DirFS("../.."), Paths: []string{strings.TrimPrefix(p, "../../")}, Home: "/home/ann", Env: exampleVariable})
+		})
 	}
 	if loaded < 12 {
 		t.Errorf("only %d examples", loaded)
+	}
+}
+
+// TestTwoSites checks that each of the two sites has its own name, and so its own lock and journals, and its own folder.
+func TestTwoSites(t *testing.T) {
+	for _, name := range []string{"berlin", "oslo"} {
+		dir := "examples/two-sites/" + name
+		src := inventory.Source{FS: os.DirFS("../.."), Paths: []string{dir, "examples/two-sites/common.hcl"}, VarFiles: []string{dir + "/site.vars"}, Home: "/home/ann"}
+		checkLoadsCleanly(t, src)
+		if l, err := inventory.Load(src); err != nil || l.Inventory.Site != name || l.Dir != dir {
+			t.Errorf("site %q in %q, %v", l.Inventory.Site, l.Dir, err)
+		}
 	}
 }
 

@@ -68,7 +68,7 @@ func rolloutArguments() []argument {
 		{name: "after", kind: texts, fallback: "[]", meaning: "pools that must match before this one is disrupted; hosts outside of `--limit` do not count"},
 		{name: "paused", kind: boolean, fallback: "false", meaning: "its hosts are not changed, and roll-outs stay unfinished"},
 		{name: "max_unavailable", kind: countOrPercent, fallback: "1", meaning: "hosts that may be unavailable at once: a count, or a percentage (\"10%\") that rounds down but is at least 1"},
-		{name: "failure_budget", kind: countOrPercent, fallback: "the site's, else 0", meaning: "hosts that may fail before no other is started: a count, or a percentage that rounds down, also to 0; with 0, none is started after the first failure"},
+		{name: "failure_budget", kind: countOrPercent, fallback: "the site's, else 0", meaning: "how many hosts may fail: a count, or a percentage that rounds down, also to 0. After one more failure, no other host is started"},
 		{name: "order", kind: text, fallback: "\"sorted\"", meaning: "how hosts follow each other: \"sorted\" by name, \"reverse-sorted\", \"inventory\", \"reverse-inventory\", or \"shuffle\", which is the same for the same OS; zones stay together"},
 		{name: "batch_takes", kind: duration, fallback: "30m", meaning: "expected duration of a batch: none starts that would not end within the window"},
 		{name: "max_skew", kind: number, fallback: "any", meaning: "how many minor versions its hosts and the hosts of the pools in `after` may be apart"},

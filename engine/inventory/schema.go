@@ -60,15 +60,15 @@ func sshBlock(meaning string) block {
 	return block{name: "ssh", meaning: meaning, arguments: []argument{
 		{name: "user", kind: text, fallback: "from ssh_config, else the user of holdfast", meaning: "user who logs in"},
 		{name: "port", kind: number, fallback: "from ssh_config, else 22", meaning: "port of sshd"},
-		{name: "known_hosts", kind: oneText, fallback: "~/.ssh/known_hosts", meaning: "files with the hosts' keys; always checked strictly, there is no \"off\""},
-		{name: "identity", kind: oneText, fallback: "keys of the agent and of ssh_config", meaning: "private key files"},
+		{name: "known_hosts", kind: oneText, fallback: "those of ssh_config, else ~/.ssh/known_hosts and /etc/ssh/ssh_known_hosts", meaning: "files with the hosts' keys; always checked strictly, there is no \"off\""},
+		{name: "identity", kind: oneText, fallback: "keys of the agent and of ssh_config, else ~/.ssh/id_ed25519, id_ecdsa and id_rsa", meaning: "private key files"},
 		{name: "proxy_jump", kind: text, fallback: "from ssh_config", meaning: "jump hosts, [user@]host[:port], several with commas; \"none\" for none"},
 		{name: "ssh_config", kind: text, fallback: "~/.ssh/config", meaning: "ssh_config to honour; \"none\" for none"},
 		{name: "become", kind: text, fallback: "none", meaning: "\"sudo\", or \"none\" where the user is root"},
 		{name: "become_password_file", kind: text, meaning: "file whose first line is the sudo password"},
 		{name: "become_password_command", kind: text, meaning: "command on the bastion that prints the sudo password, within 1 minute; it has no terminal; to type the password, use -K"},
-		{name: "connect_timeout", kind: duration, fallback: "10s", meaning: "until logged in, for each hop"},
-		{name: "keep_alive", kind: duration, fallback: "5s", meaning: "silence before a keepalive is sent; three without answer end the connection"},
+		{name: "connect_timeout", kind: duration, fallback: "that of ssh_config, else 10s", meaning: "until logged in, for each hop"},
+		{name: "keep_alive", kind: duration, fallback: "ServerAliveInterval of ssh_config, else 5s", meaning: "silence before a keepalive is sent; three without answer end the connection, or as many as ServerAliveCountMax of ssh_config says if it has the interval"},
 	}}
 }
 

@@ -20,6 +20,14 @@ policy {
   actions = ["restart systemd-sysctl"]
 }
 
+etcd_cluster "main" {
+  tls {
+    ca   = "/etc/etcd/ca.crt"
+    cert = "/etc/etcd/client.crt"
+    key  = "/etc/etcd/client.key"
+  }
+}
+
 pool "etcd" {
   configs           = ["base", "etcd.bu"]
   on_action_failure = "stop" # a member is not rebooted because a restart failed
@@ -39,9 +47,10 @@ pool "worker" {
 }
 
 hosts "etcd" {
-  range   = "0-2"
-  address = "10.0.0.1${id}"
-  pool    = "etcd"
+  range        = "0-2"
+  address      = "10.0.0.1${id}"
+  pool         = "etcd"
+  etcd_cluster = "main"
 }
 
 hosts "worker" {

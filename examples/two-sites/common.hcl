@@ -1,7 +1,8 @@
-# One inventory for sites that look alike, with a file of variables for each:
+# What two sites share. Each site has a folder with its name and its values; its
+# journals are in that folder, too:
 #
-#   holdfast plan -i two-sites --var-file two-sites/berlin.vars
-#   holdfast plan -i two-sites --var-file two-sites/oslo.vars
+#   holdfast plan -i two-sites/berlin -i two-sites/common.hcl --var-file two-sites/berlin/site.vars
+#   holdfast plan -i two-sites/oslo -i two-sites/common.hcl --var-file two-sites/oslo/site.vars
 #
 # --var commit=COMMIT tries another OS without changing a file: it wins.
 
@@ -9,14 +10,6 @@ variable "site" {}
 variable "network" {}
 variable "workers" { type = "number" }
 variable "commit" {}
-
-site "twins" {
-  ssh {
-    user        = "core"
-    become      = "sudo"
-    known_hosts = "${var.site}.known_hosts"
-  }
-}
 
 pool "worker" {
   os {

@@ -1,0 +1,7 @@
+site "berlin" {
+  ssh {
+    user        = "core"
+    become      = "sudo"
+    known_hosts = "known_hosts"
+  }
+}

@@ -1,0 +1,7 @@
+site "oslo" {
+  ssh {
+    user        = "core"
+    become      = "sudo"
+    known_hosts = "known_hosts"
+  }
+}
