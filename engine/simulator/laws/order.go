@@ -53,17 +53,18 @@ func (r *Run) couldJoinBatch(h *Host) bool {
 }
 
 // waitsForLogin reports whether the host gets a setting that may prevent logins, and
-// another host of the batch proves first that a login still works. Hosts with other
-// changes may go before it.
+// another host of the batch proves first that a login still works, because no host with
+// that setting matches. Hosts with other changes may go before it.
 func (r *Run) waitsForLogin(h *Host) bool {
-	if !h.Setting.Login {
+	if !h.Setting.Login || h.Setting.Wanted == nil {
 		return false
 	}
 	tried, proved := false, false
 	for _, o := range r.observer.Hosts {
 		if o.Pool == h.Pool && o != h {
 			tried = tried || o.Setting.Login && slices.Contains(r.followed.batch, o.Name)
-			proved = proved || r.isSatisfied(o) && r.reports.clear[o.Name] && !o.isHeld()
+			same := o.Setting.Wanted != nil && *o.Setting.Wanted == *h.Setting.Wanted
+			proved = proved || same && r.isSatisfied(o) && r.reports.clear[o.Name] && !o.isHeld()
 		}
 	}
 	return tried && !proved
