@@ -97,7 +97,7 @@ func (d *nodeDrain) look(ctx context.Context) (missing string, fatal error) {
 		}
 	}
 	if d.lost != nil {
-		if !d.cordoned && d.want.Options.WhenUnreachable == engine.SkipUnreachable && !d.lost.Kind.IsOfBastion() && d.Clock.Now().Sub(d.began) >= skipWithoutAPI {
+		if d.maySkip(ctx) {
 			d.emitWarning(d.hp.Host + ": " + d.step.Name + ": " + d.lost.Text() + "; it is disrupted without a drain, because the drain of its pool has when_unreachable = \"skip\"")
 			return "", nil
 		}
@@ -127,6 +127,16 @@ func (d *nodeDrain) look(ctx context.Context) (missing string, fatal error) {
 		left += fmt.Sprintf("; node %s is not Ready, so its kubelet may end no pods", n.Name)
 	}
 	return d.reportWait(cause, left), nil
+}
+
+// maySkip reports whether the host may be disrupted without a drain, because its API is away. An API that answers the read of the node only refuses
+// a change, and its pods have budgets that it keeps.
+func (d *nodeDrain) maySkip(ctx context.Context) bool {
+	if d.cordoned || d.want.Options.WhenUnreachable != engine.SkipUnreachable || d.lost.Kind.IsOfBastion() || d.Clock.Now().Sub(d.began) < skipWithoutAPI {
+		return false
+	}
+	_, problem := d.Nodes.ReadNode(ctx, d.want.Cluster, d.want.Node)
+	return problem != nil && !problem.Kind.IsOfBastion() && ctx.Err() == nil
 }
 
 // reportWait reports why the drain waits, once for each cause. Otherwise a drain is as silent as any step.

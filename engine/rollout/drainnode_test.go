@@ -157,6 +157,43 @@ func (c countingNodes) Evict(ctx context.Context, cluster string, r kubefacts.Ev
 	return c.Nodes.Evict(ctx, cluster, r)
 }
 
+// refusingNodes refuses every cordon with a problem, and answers everything else.
+type refusingNodes struct {
+	rollout.Nodes
+
+	problem kubefacts.Problem
+}
+
+func (r refusingNodes) Cordon(context.Context, string, string, string) (kubefacts.Node, *kubefacts.Problem) {
+	return kubefacts.Node{}, &r.problem
+}
+
+// TestRefusedCordonSkipsNoDrain: an API that answers reads and refuses to cordon the node, for example because a webhook fails, is not away. So
+// when_unreachable = "skip" does not disrupt the node with its pods.
+func TestRefusedCordonSkipsNoDrain(t *testing.T) {
+	for _, kind := range []kubefacts.ProblemKind{kubefacts.ServerError, kubefacts.NotKubernetes, kubefacts.TooManyRequests} {
+		t.Run(string(kind), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				site, k := newDrainingSite(t, engine.KubernetesDrain{WhenUnreachable: engine.SkipUnreachable})
+				b := site.Bastion("run-1")
+				said := ""
+				b.Watch = func(e event.Event) { said += strings.Join(describeForTest(e), "\n") + "\n" }
+				end := applyRun(b, func(r *rollout.Run) {
+					r.Nodes = refusingNodes{k, kubefacts.Problem{Kind: kind, Cause: "cordoning the node: refused by a webhook", Hint: "mend it"}}
+				})
+				failOnErrors(t, checkLaws(site))
+				log := strings.Join(k.Log(), ", ")
+				if end.Exit != engine.ExitFailed || site.Host("worker-0").State().Booted == simulator.V2 || site.Host("worker-1").State().Booted == simulator.V2 || !strings.HasPrefix(log, "lease worker-0, release worker-0") || len(k.Violations()) > 0 {
+					t.Errorf("exit %d, %s, %q\n%s", end.Exit, log, k.Violations(), said)
+				}
+				if !strings.Contains(said, "refused by a webhook") || strings.Contains(said, "it is disrupted without a drain") {
+					t.Error(said)
+				}
+			})
+		})
+	}
+}
+
 // TestDrainAsksEachBudgetOnce: a look at a node with many pods of one budget without room asks for one eviction only, and names them all.
 func TestDrainAsksEachBudgetOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
