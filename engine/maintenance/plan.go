@@ -97,10 +97,15 @@ func completeSteps(steps []engine.Step, host string) {
 	}
 }
 
-// planHold lets the script of the hold refuse a host that is held.
+// planHold lets the script of the hold refuse a host that is held by somebody else.
 func (r Request) planHold(refusal string, s Site, host string) engine.HostMaintenance {
 	if m, ok := r.planHeld(s, host); ok {
-		return m
+		if refusal == "" || m.Failure != nil || len(m.Steps) == 0 {
+			return m
+		}
+		refused := leaveAlone(engine.RefusedFailure, "refused: "+refusal+"; nothing was changed. --force overrides this")
+		refused.Found = m.Found
+		return refused
 	}
 	if refusal != "" {
 		return leaveAlone(engine.RefusedFailure, "refused: "+refusal+"; nothing was held. --force holds the hosts all the same")

@@ -74,8 +74,10 @@ func (m *maintainer) observeSite(ctx context.Context, request maintenance.Reques
 		Inventory: inv, Facts: m.gatherer.gatherHosts(ctx), Clusters: m.gatherer.gatherClusters(ctx, clusters),
 		View: standing.View{Run: m.steps.holdOwner(), Dead: m.steps.Dead}, Runs: request.Runs,
 	}
-	if request.Drain {
+	if request.Drain || request.PowerOff { // budgets count nodes that take no work
 		m.gatherer.gatherNodes(ctx, s.Facts)
+	}
+	if request.Drain {
 		nodes, byAPI := s.NodesToDrain(request.Hosts)
 		s.Workloads = m.gatherer.readWorkloads(ctx, nodes, byAPI)
 	}

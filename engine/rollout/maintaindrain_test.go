@@ -162,6 +162,18 @@ func TestHoldDrainFails(t *testing.T) {
 	}
 }
 
+// TestPowerOffCountsNodes: a node that is not Ready uses up the budget of hosts that are switched off.
+func TestPowerOffCountsNodes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newDrainedSite(t, engine.KubernetesDrain{})
+		s.k.ChangeNode("worker-1", func(n *kubefacts.Node) { n.Ready, n.NotReady = false, "KubeletDown" })
+		end := s.ask(t.Context(), s.ann, holdOff, nil)
+		if end.Exit != engine.ExitRefused || s.Host("worker-0").Hold() != nil || s.bmc.power != "On" || !strings.Contains(findingsText(end), "2 of 2 hosts would be unavailable, and max_unavailable is 1 (worker-1 ") {
+			t.Errorf("exit %d, power %s, %s", end.Exit, s.bmc.power, findingsText(end))
+		}
+	})
+}
+
 // TestHoldDrainContinues: with on_timeout = "continue", the host is switched off with the pods that are left.
 func TestHoldDrainContinues(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
