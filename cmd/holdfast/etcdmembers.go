@@ -17,6 +17,7 @@ import (
 	"holdfast/engine/event"
 	"holdfast/engine/journal"
 	"holdfast/engine/report/membersview"
+	"holdfast/engine/report/termtext"
 	"holdfast/engine/standing"
 )
 
@@ -239,7 +240,7 @@ func (c memberChange) approveMembers(ctx context.Context, run *change.Run) (done
 	case len(forecast.Steps) == 0 && len(run.Dead) == 0:
 		return true, nil
 	case forecast.Refusal != nil:
-		fmt.Fprintf(c.stderr, "holdfast: warning: after these steps: %v\n", forecast.Refusal)
+		fmt.Fprintf(c.stderr, "holdfast: warning: after these steps: %s\n", termtext.SafeLine(forecast.Refusal.Error()))
 	}
 	if !c.flags.yes && !c.askForYes("Carry this out? Only \"yes\" is taken for an answer:") {
 		return false, failWith(engine.ExitStopped, errors.New("stopped: nothing was changed"))

@@ -16,6 +16,7 @@ import (
 	"holdfast/engine/etcd/restore"
 	"holdfast/engine/input"
 	"holdfast/engine/report/membersview"
+	"holdfast/engine/report/termtext"
 	"holdfast/engine/rollout"
 )
 
@@ -131,7 +132,7 @@ func (r restoreCommand) previewRestore(ctx context.Context, work *change.Restore
 		return err
 	case !r.flags.dryRun:
 		if forecast.Refusal != nil {
-			fmt.Fprintf(r.stderr, "holdfast: warning: %v\n", forecast.Refusal)
+			fmt.Fprintf(r.stderr, "holdfast: warning: %s\n", termtext.SafeLine(forecast.Refusal.Error()))
 		}
 		return errors.New("etcd restore: standard input is not a terminal, so nobody can be asked; use --yes")
 	case forecast.Refusal != nil:

@@ -14,6 +14,7 @@ import (
 	"holdfast/engine/planner"
 	"holdfast/engine/report"
 	"holdfast/engine/report/tables"
+	"holdfast/engine/report/termtext"
 	"holdfast/engine/rollout"
 	"holdfast/engine/standing"
 	"holdfast/modules"
@@ -126,7 +127,7 @@ func (a *app) listHolds(ctx context.Context) error {
 		f := facts[h.Name]
 		switch st := (standing.View{}).JudgeFacts(f); {
 		case st.Kind == standing.Unreached:
-			fmt.Fprintf(a.stderr, "%s: unreachable: %s\n", h.Name, f.Unreachable)
+			fmt.Fprintf(a.stderr, "%s: unreachable: %s\n", h.Name, termtext.SafeLine(s.secrets.Hide(f.Unreachable)))
 			code = engine.ExitUnreachable
 			unreached++
 		case st.Kind == standing.HeldWhenLastSeen:

@@ -19,6 +19,7 @@ import (
 	"holdfast/engine/remote"
 	"holdfast/engine/remote/sshtest"
 	"holdfast/engine/rollout"
+	"holdfast/engine/textutil"
 	"holdfast/modules/hostconfig/observe"
 )
 
@@ -83,6 +84,29 @@ func TestCloseWhileAHostIsDialed(t *testing.T) {
 	work.Wait()
 	if _, err := hosts.Connect(t.Context(), h); !errors.Is(err, errClosed) {
 		t.Error(err)
+	}
+}
+
+// TestConnectQuotesJumpHosts checks that the refusal of a jump host is one line that is safe for a terminal. The jump host decides about its text.
+func TestConnectQuotesJumpHosts(t *testing.T) {
+	t.Parallel()
+	jump := sshtest.Start(t, sshtest.Config{Connect: func(string) (net.Conn, error) {
+		return nil, errors.New("\x1b]0;x\a\nw-9: free" + strings.Repeat("!", 10<<10))
+	}})
+	hosts := NewHosts(remote.Options{Agent: "none"}, observe.ReadFileScript)
+	defer hosts.Close()
+	h := hostAt("h1", jump)
+	h.Address, h.SSH.Port, h.SSH.ProxyJump = "192.0.2.1", 22, "core@"+jump.Addr()
+	_, err := hosts.Connect(t.Context(), h)
+	var f *engine.Failure
+	if !errors.As(err, &f) {
+		t.Fatalf("%v is no failure", err)
+	}
+	if f.Cause != textutil.Printable(f.Cause) || strings.ContainsAny(f.Cause, "\n\t") || !strings.Contains(f.Cause, "w-9: free") {
+		t.Errorf("cause %.200q", f.Cause)
+	}
+	if len(f.Cause) > 4096 {
+		t.Errorf("the cause has %d bytes", len(f.Cause))
 	}
 }
 

@@ -134,7 +134,7 @@ func withoutHost(err error) error {
 	if !errors.As(err, &e) {
 		return err
 	}
-	return &engine.Failure{Cause: fmt.Sprintf("%s: %v", e.Step, e.Err), Kind: engine.FailureKind(e.Kind.String()), Hint: e.Hint, Silent: isSilence(e.Kind)}
+	return &engine.Failure{Cause: e.Cause(), Kind: engine.FailureKind(e.Kind.String()), Hint: e.Hint, Silent: isSilence(e.Kind)}
 }
 
 // isSilence reports whether a host does not answer at all. A host that refuses a login, for example, does.

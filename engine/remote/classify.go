@@ -40,10 +40,12 @@ func classifyChannel(err *ssh.OpenChannelError) (Kind, string) {
 	return Unreachable, "check that the host is on and that the jump host reaches it"
 }
 
-// peerError is the message of a host that does not open a channel, without the words that the library adds.
+// peerError is the message of a host that does not open a channel, without the words that the library adds. The library returns the
+// message as the host sent it.
 type peerError struct{ err *ssh.OpenChannelError }
 
-func (e peerError) Error() string { return cmp.Or(e.err.Message, e.err.Reason.String()) }
+// Error returns one line that is safe to print.
+func (e peerError) Error() string { return oneLine(cmp.Or(e.err.Message, e.err.Reason.String())) }
 
 func (e peerError) Unwrap() error { return e.err }
 

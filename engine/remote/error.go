@@ -77,6 +77,9 @@ func (e *Error) Error() string {
 	return oneLine(s)
 }
 
+// Cause returns the step and its error without the host and the hint: one line that is safe to print.
+func (e *Error) Cause() string { return oneLine(fmt.Sprintf("%s: %v", e.Step, e.Err)) }
+
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 

@@ -194,7 +194,7 @@ func (l *login) loginError(parent context.Context, conn *activeConn, err error) 
 		return l.failure
 	}
 	if strings.Contains(err.Error(), unauthenticated) {
-		return l.noKeyError(step, "the host offers these login methods: "+strings.Join(l.methods, ", "))
+		return l.noKeyError(step, "the host offers these login methods: "+oneLine(strings.Join(l.methods, ", ")))
 	}
 	if e := l.jumpHostLost(err); e != nil {
 		return l.connectError(parent, e)

@@ -26,7 +26,7 @@ func (h *Host) CheckReach(ctx context.Context, addr string, limit time.Duration)
 	case errors.As(err, &answer) && KindOf(err) == Refused:
 		return true, nil
 	case errors.As(err, &answer) && (KindOf(err) == Resolve || isBlocked(answer)):
-		return true, errors.New(oneLine(peerError{answer}.Error()))
+		return true, errors.New(peerError{answer}.Error())
 	case limited.Err() != nil && ctx.Err() == nil && h.answersKeepAlive(ctx, limit):
 		return true, fmt.Errorf("no answer within %s", limit)
 	}
