@@ -102,12 +102,10 @@ func (c *Cluster) proveMember(ctx context.Context, p Peer, s *session) error {
 }
 
 func (c *Cluster) proveBySockets(ctx context.Context, p Peer, s *session) error {
-	script := "port=" + strconv.Itoa(c.cfg.ClientPort) + "\nunit=" + c.cfg.unitWord() + "\n" + listenerText
-	output, err := p.RunScript(ctx, script)
+	found, err := c.cfg.readSockets(ctx, p, c.cfg.ClientPort)
 	if err != nil {
 		return err
 	}
-	found := readListeners(output)
 	if !found.isForwarded() {
 		return found.checkListeners(c.cfg.ClientPort, s.loopback)
 	}
@@ -116,6 +114,15 @@ func (c *Cluster) proveBySockets(ctx context.Context, p Peer, s *session) error 
 		return fmt.Errorf("no process of the host has port %d, and the connection that something answered broke: %w", c.cfg.ClientPort, err)
 	}
 	return nil
+}
+
+// readSockets returns the sockets of a host that have a port, as root sees them there.
+func (cfg Config) readSockets(ctx context.Context, p Peer, port int) (portSockets, error) {
+	output, err := p.RunScript(ctx, "port="+strconv.Itoa(port)+"\nunit="+cfg.unitWord()+"\n"+listenerText)
+	if err != nil {
+		return portSockets{}, err
+	}
+	return readListeners(output), nil
 }
 
 // unitRule matches names of units that need no quotes in a script. The inventory accepts no others.
