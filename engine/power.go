@@ -40,6 +40,9 @@ type SwitchPower struct {
 	To       PowerTarget `json:"to"`                 // power to reach
 	Graceful Duration    `json:"graceful,omitempty"` // time for a shutdown before the power is cut
 	Ordered  bool        `json:"ordered,omitempty"`  // the host shuts down already, so its controller is not asked to shut it down
+
+	WaitOnly  bool `json:"wait_only,omitempty"`  // nothing is sent: the host must go off by itself within Graceful
+	CheckHold bool `json:"check_hold,omitempty"` // the power is not cut if the host answers, and has lost the hold under which the steps work
 }
 
 // PowerKeeping has the settings of a controller that a hold with power off changes. A setting that is missing is not known.

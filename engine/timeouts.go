@@ -38,4 +38,7 @@ const (
 
 	// SwitchTimeout is the timeout of a switch of the power of a host, without the time for a graceful shutdown.
 	SwitchTimeout = Duration(28 * time.Second)
+
+	// CutCheckTimeout is the time for the check of the hold right before the power of a host is cut.
+	CutCheckTimeout = Duration(20 * time.Second)
 )

@@ -133,15 +133,16 @@ func (p hostPower) Keep(ctx context.Context, host engine.Host, k engine.PowerKee
 }
 
 // Switch implements rollout.Power.
-func (p hostPower) Switch(ctx context.Context, host engine.Host, s engine.SwitchPower, tell func(string)) error {
+func (p hostPower) Switch(ctx context.Context, host engine.Host, s engine.SwitchPower, before func(string) error) error {
 	c, err := p.controllerOf(ctx, host)
 	if err != nil {
 		return err
 	}
-	if err := (power.Switcher{Clock: clock.Real{}, Tell: tell}).Switch(ctx, c, s); err != nil {
+	err = power.Switcher{Clock: clock.Real{}, Before: before}.Switch(ctx, c, s)
+	if known := new(engine.Failure); err != nil && !errors.As(err, &known) {
 		return &engine.Failure{Kind: engine.CannotFailure, Cause: err.Error()}
 	}
-	return nil
+	return err
 }
 
 func (p hostPower) controllerOf(ctx context.Context, h engine.Host) (power.Controller, error) {

@@ -24,13 +24,13 @@ func TestPowerCommands(t *testing.T) {
 	host := engine.Host{Name: "w-1", Address: "10.0.0.1", Pool: "worker", Power: &engine.PowerCommands{On: "echo ON >" + file, Off: "echo off >" + file, Status: "printf 'Chassis Power is '; cat " + file}}
 	c := PowerCommands{Commands: Commands{Dir: dir}, Host: host}
 	for _, s := range []struct{ to, want string }{{"on", power.On}, {"off", power.Off}} {
-		err := power.Switcher{Clock: clock.Real{}, Tell: func(string) {}}.Switch(t.Context(), c, engine.SwitchPower{To: engine.PowerTarget(s.to)})
+		err := power.Switcher{Clock: clock.Real{}, Before: func(string) error { return nil }}.Switch(t.Context(), c, engine.SwitchPower{To: engine.PowerTarget(s.to)})
 		now, stateErr := c.State(t.Context())
 		if err != nil || stateErr != nil || now.Power != s.want {
 			t.Errorf("%s: %v, %v, %q", s.to, err, stateErr, now.Power)
 		}
 	}
-	err := power.Switcher{Clock: clock.Real{}, Tell: func(string) {}}.Switch(t.Context(), c, engine.SwitchPower{To: engine.PowerReset})
+	err := power.Switcher{Clock: clock.Real{}, Before: func(string) error { return nil }}.Switch(t.Context(), c, engine.SwitchPower{To: engine.PowerReset})
 	if err == nil || !strings.Contains(err.Error(), "only a host that is on is reset") {
 		t.Errorf("reset of a host that is off: %v", err)
 	}

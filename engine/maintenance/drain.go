@@ -179,7 +179,7 @@ func (r Request) planHeld(s Site, name string) (m engine.HostMaintenance, ok boo
 	case st.Kind == standing.HeldWhenLastSeen && !r.PowerOff:
 		return leaveAlone(engine.UnreachableFailure, st.Problem+"; "+st.Describe()), true
 	case st.Kind == standing.HeldWhenLastSeen: // it does not answer, so only its power is left
-		m.Steps = []engine.Step{r.cutPower()}
+		m.Steps = []engine.Step{r.endShutdown()}
 	case st.Kind != standing.HeldByPerson:
 		return m, false
 	case r.Drain:

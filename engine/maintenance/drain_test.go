@@ -90,7 +90,7 @@ func TestDrainPlans(t *testing.T) {
 		"drained, and the API is away": {drain: pods, facts: heldAndDrained(ofNode).Facts, node: away, off: true, steps: "stay off, shut down, power off", says: "was held already, and is drained and off"},
 		"begun, and the API is away":   {drain: pods, facts: heldAndDrained(withoutEnd(ofNode)).Facts, node: away, off: true, says: "so it cannot be drained", exit: engine.ExitUnreachable},
 		"drained by a command":         {drain: jobs, facts: heldAndDrained(byJobs).Facts, off: true, steps: "stay off, shut down, power off", says: "was held already, and is drained and off"},
-		"drained when last seen":       {drain: pods, facts: last(heldAndDrained(ofNode)), off: true, steps: "power off", says: "was held already, and is drained and off"},
+		"drained when last seen":       {drain: pods, facts: last(heldAndDrained(ofNode)), off: true, steps: "wait for power off", says: "was held already, and is drained and off"},
 		"begun when last seen":         {drain: pods, facts: last(heldAndDrained(withoutEnd(ofNode))), off: true, says: "so its hold cannot tell of a drain", exit: engine.ExitUnreachable},
 	} {
 		s := drainingSite(c.drain, c.facts, c.node)

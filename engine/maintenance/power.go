@@ -24,7 +24,9 @@ func (r Request) planPower(o Observed) engine.HostMaintenance {
 	}
 	// A held host refuses the shutdown that its controller asks for, so it is told to shut down under its hold.
 	if s.To == engine.PowerOff && st.Kind == standing.HeldByPerson {
-		s.Ordered = true
+		s.Ordered, s.CheckHold = true, !r.Force
+		limit += engine.CutCheckTimeout
+		m.Under = st.Hold.Owner()
 		m.Steps = append(m.Steps, shutDownStep(*st.Hold))
 	}
 	m.Steps = append(m.Steps, engine.Step{Name: "power " + string(s.To), Do: engine.Op{SwitchPower: &s}, Timeout: limit})
@@ -69,14 +71,24 @@ func (r Request) offSteps(down engine.ShutDown) []engine.Step {
 	return []engine.Step{
 		{Name: "stay off", Do: engine.Op{StayOff: &engine.StayOff{}}},
 		{Name: "shut down", Do: engine.Op{ShutDown: &down}},
-		r.cutPower(),
+		r.cutPower(true),
 	}
 }
 
 // cutPower waits for the end of a shutdown before it cuts the power.
-func (r Request) cutPower() engine.Step {
-	off := engine.SwitchPower{To: engine.PowerOff, Graceful: r.Graceful, Ordered: true}
-	return engine.Step{Name: "power off", Do: engine.Op{SwitchPower: &off}, Timeout: engine.SwitchTimeout + r.Graceful}
+func (r Request) cutPower(checkHold bool) engine.Step {
+	off := engine.SwitchPower{To: engine.PowerOff, Graceful: r.Graceful, Ordered: true, CheckHold: checkHold}
+	return engine.Step{Name: "power off", Do: engine.Op{SwitchPower: &off}, Timeout: engine.SwitchTimeout + engine.CutCheckTimeout + r.Graceful}
+}
+
+// endShutdown is the last step of a host that shuts down, or is off, and whose hold is only remembered. The host may be up under
+// another hold by now, so its power is cut only by force.
+func (r Request) endShutdown() engine.Step {
+	if r.Force {
+		return r.cutPower(false)
+	}
+	off := engine.SwitchPower{To: engine.PowerOff, Graceful: r.Graceful, Ordered: true, WaitOnly: true}
+	return engine.Step{Name: "wait for power off", Do: engine.Op{SwitchPower: &off}, Timeout: engine.SwitchTimeout + r.Graceful}
 }
 
 // endPowered ends a hold. If the hold has changed settings of the controller of the host, or drained the host, this is undone before, because

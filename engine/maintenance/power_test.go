@@ -61,13 +61,13 @@ func TestPowerPlans(t *testing.T) {
 			continue
 		}
 		if down := h.Steps[0].Do.ShutDown; down != nil {
-			if h.Steps = h.Steps[1:]; *down != (engine.ShutDown{Run: c.seen.Facts.Hold.Run, Bastion: c.seen.Facts.Hold.Bastion}) || !h.Steps[0].Do.SwitchPower.Ordered {
+			if h.Steps = h.Steps[1:]; *down != (engine.ShutDown{Run: c.seen.Facts.Hold.Run, Bastion: c.seen.Facts.Hold.Bastion}) || !h.Steps[0].Do.SwitchPower.Ordered || h.Steps[0].Do.SwitchPower.CheckHold == c.force {
 				t.Errorf("%s: %+v, then %+v", name, down, h.Steps[0])
 			}
 			c.step = "power off"
 		}
 		s := h.Steps[0].Do.SwitchPower
-		if s == nil || "power "+string(s.To) != c.step || (s.Graceful != 0) != (c.action == off) || h.Steps[0].Timeout < s.Graceful || h.Steps[0].Timeout > s.Graceful+engine.Duration(30*time.Second) {
+		if s == nil || "power "+string(s.To) != c.step || (s.Graceful != 0) != (c.action == off) || h.Steps[0].Timeout < s.Graceful || h.Steps[0].Timeout > s.Graceful+engine.Duration(50*time.Second) {
 			t.Errorf("%s: %+v in %s", name, s, h.Steps[0].Timeout)
 		}
 	}
@@ -94,7 +94,8 @@ func TestPowerOfHolds(t *testing.T) {
 		"hold":                        {hold, free, false, false, "hold"},
 		"hold off":                    {hold, free, true, false, "hold, stay off, shut down, power off"},
 		"hold off, mine":              {hold, mine, true, false, "stay off, shut down, power off"},
-		"hold off, mine when seen":    {hold, last(mine), true, false, "power off"},
+		"hold off, mine when seen":    {hold, last(mine), true, false, "wait for power off"},
+		"the same, forced":            {hold, last(mine), true, true, "power off"},
 		"hold off, that of bob":       {hold, bobs, true, false, "hold, stay off, shut down, power off"}, // the script refuses it
 		"release":                     {release, mine, false, false, "end hold"},
 		"release, changed":            {release, changed, false, false, "power as before, end hold"},

@@ -87,6 +87,9 @@ func chooseReset(s engine.SwitchPower, now State, p progress) (send Reset, done 
 		switch {
 		case now.Power == Off:
 			return "", true, nil
+		case s.WaitOnly && p.waited < time.Duration(s.Graceful):
+		case s.WaitOnly:
+			err = fmt.Errorf("its power is still %q after %s, and was not cut: the host does not answer, and its hold may be another one by now; look at it, or use --force", now.Power, s.Graceful)
 		case p.sent == "" && !s.Ordered:
 			send, err = now.offer(GracefulShutdown, ForceOff)
 		case (p.sent == "" || p.sent == GracefulShutdown) && p.waited >= time.Duration(s.Graceful):
@@ -137,8 +140,8 @@ func joinResets(list []Reset) string {
 
 // Switcher switches the power of hosts.
 type Switcher struct {
-	Clock Clock
-	Tell  func(string) // gets each reset that is sent
+	Clock  Clock
+	Before func(text string) error // is called before each reset is sent; an error stops the switch
 }
 
 // Switch switches the power, and waits until the controller reports it.
@@ -161,7 +164,9 @@ func (w Switcher) Switch(ctx context.Context, c Controller, s engine.SwitchPower
 			}
 			continue
 		}
-		w.Tell("sending " + string(send))
+		if err := w.Before("sending " + string(send)); err != nil {
+			return err
+		}
 		if err := c.Reset(ctx, send); err != nil {
 			return err
 		}

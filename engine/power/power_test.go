@@ -21,6 +21,7 @@ func TestOnlyWhatWasAskedFor(t *testing.T) {
 			To:       rapid.SampledFrom([]engine.PowerTarget{engine.PowerOn, engine.PowerOff, engine.PowerReset}).Draw(t, "to"),
 			Graceful: engine.Duration(rapid.Int64Range(0, int64(time.Hour)).Draw(t, "graceful")),
 			Ordered:  rapid.Bool().Draw(t, "ordered"),
+			WaitOnly: rapid.Bool().Draw(t, "wait only"),
 		}
 		now := State{
 			Power:  rapid.SampledFrom([]string{On, Off, "PoweringOn", "PoweringOff", "Paused"}).Draw(t, "power"),
@@ -35,6 +36,10 @@ func TestOnlyWhatWasAskedFor(t *testing.T) {
 			t.Fatalf("%s is sent, which the controller does not offer", send)
 		case send != "" && !slices.Contains(ours[s.To], send):
 			t.Fatalf("%s is sent, to get the power to %s", send, s.To)
+		case send != "" && s.To == engine.PowerOff && s.WaitOnly:
+			t.Fatalf("%s is sent, and the host must go off by itself", send)
+		case s.To == engine.PowerOff && s.WaitOnly && now.Power != Off && (err != nil) != (p.waited >= time.Duration(s.Graceful)):
+			t.Fatalf("after %s of %s: %v", p.waited, s.Graceful, err)
 		case send == ForceRestart && now.Power != On:
 			t.Fatalf("a host with the power %s is reset", now.Power)
 		case send == GracefulShutdown && s.Ordered:

@@ -109,7 +109,7 @@ func TestSwitch(t *testing.T) {
 			m := &machine{power: c.before, deaf: c.deaf}
 			service := serviceOf(map[string]redfishtest.Machine{"1": m})
 			service.Resets = c.offers
-			err := power.Switcher{Clock: clock.Real{}, Tell: func(string) {}}.Switch(t.Context(), startBMC(t, service), engine.SwitchPower{To: c.to, Graceful: engine.Duration(time.Second)})
+			err := power.Switcher{Clock: clock.Real{}, Before: func(string) error { return nil }}.Switch(t.Context(), startBMC(t, service), engine.SwitchPower{To: c.to, Graceful: engine.Duration(time.Second)})
 			if (err != nil) != (c.refused != "") || err != nil && !strings.Contains(err.Error(), c.refused) {
 				t.Errorf("%v, not %q", err, c.refused)
 			}
@@ -327,7 +327,7 @@ func TestStuckPower(t *testing.T) {
 	c := startBMC(t, serviceOf(map[string]redfishtest.Machine{"1": m}))
 	at := &fastClock{now: time.Now()}
 	began := at.now
-	err := power.Switcher{Clock: at, Tell: func(string) {}}.Switch(t.Context(), c, engine.SwitchPower{To: engine.PowerOn})
+	err := power.Switcher{Clock: at, Before: func(string) error { return nil }}.Switch(t.Context(), c, engine.SwitchPower{To: engine.PowerOn})
 	if err == nil || !strings.Contains(err.Error(), `accepted On, and still reports "Off"`) || at.now.Sub(began) > time.Duration(engine.SwitchTimeout) || !slices.Equal(m.resets, []string{"On"}) {
 		t.Errorf("%v, after %s, resets %q", err, at.now.Sub(began), m.resets)
 	}

@@ -122,7 +122,7 @@ func TestVendors(t *testing.T) {
 				if err != nil || s.Power != "On" || s.RestorePolicy != want.policy || s.Light != nil || s.Indicator != want.indicator || !slices.Equal(s.Resets, want.resets) {
 					t.Fatalf("%v, %+v", err, s)
 				}
-				err = power.Switcher{Clock: clock.Real{}, Tell: func(string) {}}.Switch(t.Context(), c, engine.SwitchPower{To: engine.PowerReset, Graceful: engine.Duration(time.Second)})
+				err = power.Switcher{Clock: clock.Real{}, Before: func(string) error { return nil }}.Switch(t.Context(), c, engine.SwitchPower{To: engine.PowerReset, Graceful: engine.Duration(time.Second)})
 				if err != nil || !slices.Equal(bmc.posts, []string{want.target}) {
 					t.Errorf("%v, posts %q", err, bmc.posts)
 				}

@@ -52,8 +52,18 @@ func (c *controller) Keep(_ context.Context, _ engine.Host, k engine.PowerKeepin
 	return nil
 }
 
-func (c *controller) Switch(ctx context.Context, _ engine.Host, s engine.SwitchPower, _ func(string)) error {
+func (c *controller) Switch(ctx context.Context, _ engine.Host, s engine.SwitchPower, before func(string) error) error {
 	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if s.WaitOnly {
+		if c.host.State().Up {
+			return errors.New("its power is still On; use --force")
+		}
+		c.power = "Off"
+		return nil
+	}
+	if err := before("sending"); err != nil {
 		return err
 	}
 	c.sent = append(c.sent, s.To)
@@ -154,6 +164,54 @@ func TestReleaseAfterAnotherHold(t *testing.T) {
 		end := ask("person-1", remembered, releaseOn)
 		if h := site.Host("worker-0").Hold(); end.Exit != engine.ExitRefused || h == nil || bmc.policy != "AlwaysOff" || !bmc.light {
 			t.Errorf("exit %d, %s, %+v, %+v", end.Exit, findingsText(end), h, bmc)
+		}
+	})
+}
+
+// TestPowerOffOfARememberedHold: a bastion remembers its hold of a host that has another hold by now, or none, and does not reach it. The power
+// of the host is cut only by force.
+func TestPowerOffOfARememberedHold(t *testing.T) {
+	for name, held := range map[string]bool{"free": false, "held by another": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				site, bmc, ask := poweredSite()
+				hold := holdOff
+				hold.PowerOff = false
+				if end := ask(t.Context(), hold, nil); end.Exit != engine.ExitOK {
+					t.Fatal(findingsText(end))
+				}
+				var theirs *engine.Hold
+				if held {
+					theirs = &engine.Hold{Kind: engine.MaintenanceHold, Holder: "bob@b2", Run: "r2", Bastion: "b2", Reason: "fans"}
+				}
+				site.Host("worker-0").SetHold(theirs)
+				site.Host("worker-0").Cut()
+				end := ask(t.Context(), holdOff, nil)
+				if said := findingsText(end); end.Exit != engine.ExitFailed || len(bmc.sent) > 0 || bmc.power != "On" || !strings.Contains(said, "use --force") {
+					t.Errorf("exit %d, %s, %+v", end.Exit, said, bmc)
+				}
+				force := holdOff
+				force.Force = true
+				if end := ask(t.Context(), force, nil); end.Exit != engine.ExitOK || bmc.power != "Off" {
+					t.Errorf("forced: exit %d, %s, %+v", end.Exit, findingsText(end), bmc)
+				}
+			})
+		})
+	}
+}
+
+// TestPowerOffChecksTheHold: while a host shuts down, another person switches it on and holds it. Its power is not cut.
+func TestPowerOffChecksTheHold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site, bmc, ask := poweredSite()
+		end := ask(t.Context(), holdOff, func(e event.Event) {
+			if e.Type == event.StepStarted && e.Step == "power off" {
+				site.Host("worker-0").PowerOn()
+				site.Host("worker-0").SetHold(&engine.Hold{Kind: engine.MaintenanceHold, Holder: "bob@b2", Run: "r2", Bastion: "b2", Reason: "fans"})
+			}
+		})
+		if said := findingsText(end); end.Exit != engine.ExitRefused || len(bmc.sent) > 0 || !strings.Contains(said, "held by bob@b2") || !strings.Contains(said, "its power was not cut") {
+			t.Errorf("exit %d, %s, %+v", end.Exit, said, bmc)
 		}
 	})
 }

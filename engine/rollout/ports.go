@@ -168,8 +168,8 @@ type Power interface {
 	Read(ctx context.Context, host engine.Host) (engine.PowerState, error)
 	// Keep changes the settings that are not missing.
 	Keep(ctx context.Context, host engine.Host, k engine.PowerKeeping) error
-	// Switch tells each order that it sends.
-	Switch(ctx context.Context, host engine.Host, s engine.SwitchPower, tell func(string)) error
+	// Switch calls before with each order that it is about to send. An error of before stops it.
+	Switch(ctx context.Context, host engine.Host, s engine.SwitchPower, before func(string) error) error
 }
 
 // HoldMemory remembers the maintenance hold with which this bastion last saw each host.

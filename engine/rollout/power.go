@@ -2,6 +2,7 @@ package rollout
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync/atomic"
 	"time"
@@ -55,9 +56,31 @@ func (r *stepRunner) shutDown(ctx context.Context, host string, d engine.ShutDow
 
 func (r *stepRunner) switchPower(ctx context.Context, hp engine.HostPlan, s engine.Step) error {
 	host, _ := r.Inventory.Host(hp.Host)
-	return r.Power.Switch(ctx, host, *s.Do.SwitchPower, func(text string) {
+	return r.Power.Switch(ctx, host, *s.Do.SwitchPower, func(text string) error {
+		if s.Do.SwitchPower.CheckHold {
+			if err := r.checkBeforeCut(ctx, hp.Host); err != nil {
+				return err
+			}
+		}
 		r.noteEvent(event.Event{Type: event.StepProgress, Host: hp.Host, Pool: hp.Pool, Cluster: hp.Cluster, Step: s.Name, Message: text})
+		return nil
 	})
+}
+
+// checkBeforeCut returns an error if the host answers, and has lost the hold under which the steps work. A host that hangs in its
+// shutdown does not answer.
+func (r *stepRunner) checkBeforeCut(ctx context.Context, host string) error {
+	k := r.keepHolds()
+	k.Owner = r.ownerOf(host)
+	limited, cancel := context.WithTimeout(ctx, toDuration(engine.CutCheckTimeout))
+	defer cancel()
+	var f *engine.Failure
+	if err := k.Check(limited, host); errors.As(err, &f) && f.Kind == engine.HeldFailure {
+		lost := *f
+		lost.Cause += "; its power was not cut"
+		return &lost
+	}
+	return ctx.Err()
 }
 
 // alwaysOff is a PowerRestorePolicy of Redfish.

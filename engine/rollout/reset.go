@@ -84,5 +84,5 @@ func (b *bootReset) sendReset(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, toDuration(engine.SwitchTimeout), fmt.Errorf("not done within %s", engine.SwitchTimeout))
 	defer cancel()
 	host, _ := b.Inventory.Host(b.hp.Host)
-	return b.Power.Switch(ctx, host, engine.SwitchPower{To: engine.PowerReset}, func(string) {})
+	return b.Power.Switch(ctx, host, engine.SwitchPower{To: engine.PowerReset}, func(string) error { return nil })
 }

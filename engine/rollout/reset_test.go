@@ -32,7 +32,7 @@ func (c *resetBMC) Keep(context.Context, engine.Host, engine.PowerKeeping) error
 	return errors.New("a run changes no settings of a BMC")
 }
 
-func (c *resetBMC) Switch(ctx context.Context, h engine.Host, s engine.SwitchPower, _ func(string)) error {
+func (c *resetBMC) Switch(ctx context.Context, h engine.Host, s engine.SwitchPower, _ func(string) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}

@@ -135,8 +135,8 @@ func (s softSink) Emit(e event.Event) error {
 // twicePower switches twice.
 type twicePower struct{ rollout.Power }
 
-func (p twicePower) Switch(ctx context.Context, h engine.Host, s engine.SwitchPower, tell func(string)) error {
-	return errors.Join(p.Power.Switch(ctx, h, s, tell), p.Power.Switch(ctx, h, s, tell))
+func (p twicePower) Switch(ctx context.Context, h engine.Host, s engine.SwitchPower, before func(string) error) error {
+	return errors.Join(p.Power.Switch(ctx, h, s, before), p.Power.Switch(ctx, h, s, before))
 }
 
 // lossySink drops the events of some types.

@@ -33,7 +33,10 @@ func (power) Keep(context.Context, engine.Host, engine.PowerKeeping) error { ret
 
 // Switch switches the power of a host. The laws are about roll-outs, and not about
 // people who switch a host that they hold.
-func (p power) Switch(ctx context.Context, host engine.Host, s engine.SwitchPower, tell func(string)) error {
+func (p power) Switch(ctx context.Context, host engine.Host, s engine.SwitchPower, before func(string) error) error {
+	if err := before(fmt.Sprintf("ordering %s", s.To)); err != nil {
+		return err
+	}
 	h := p.b.site.Host(host.Name)
 	err := p.b.deliverCall(ctx, Call{Verb: "power", Host: host.Name}, func(time.Time) error {
 		if h.traits.SilentBMC {
@@ -48,7 +51,6 @@ func (p power) Switch(ctx context.Context, host engine.Host, s engine.SwitchPowe
 	if err != nil {
 		return err
 	}
-	tell(fmt.Sprintf("ordered %s", s.To))
 	switch s.To {
 	case engine.PowerOff:
 		h.PowerOff()
