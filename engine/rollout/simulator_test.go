@@ -20,7 +20,7 @@ var (
 // brokenSeeds are seeds whose histories once broke a law, apart from those that every
 // TestSimulator plays.
 var brokenSeeds = []uint64{
-	1798, 7011, 7012, 7230, 10458, 11204, 12796, 12986, 16502, 16698, 18247, 18931, 20932, 21824, 22512, 23840, 24275, 27619, 30245, 32207, 32409, 32931, 36176, 36695, 37695, 42980, 60968, 61270, 63820,
+	1798, 7011, 7012, 7230, 10458, 11204, 12796, 12986, 16502, 16698, 18247, 18931, 20932, 21824, 22512, 23840, 24275, 27619, 30245, 32207, 32409, 32931, 36176, 36695, 37695, 42980, 60968, 61270, 63820, 67866,
 }
 
 // TestSimulator plays random histories of random sites: apply runs repeatedly,

@@ -38,7 +38,8 @@ func (r *Run) CheckSetting(h *Host, o SettingOrder) {
 }
 
 // checkWrite checks that a change which needs a drain or a reboot is written
-// only to a held and drained host, and that drift which is only reported stays.
+// only to a held and drained host, and that drift which is only reported stays. Another
+// run may have written the same setting since the run planned: that is no drift.
 func (r *Run) checkWrite(h *Host, o SettingOrder) {
 	r.checkLogin(h, o)
 	pool := r.observer.poolOf(h)
@@ -52,7 +53,7 @@ func (r *Run) checkWrite(h *Host, o SettingOrder) {
 		r.reportViolation("%s gets %s without a hold", h.Name, o.Word)
 	case drains && pool.Drain != nil && pool.Drain.Kubernetes == nil && !h.Drained:
 		r.reportViolation("%s gets %s and is not drained", h.Name, o.Word)
-	case pool.Drift == engine.ReportDrift && h.Setting.isRecorded(o.Word):
+	case pool.Drift == engine.ReportDrift && h.Setting.isRecorded(o.Word) && h.Setting.Disk != o.Word:
 		r.reportViolation("%s gets %s, and its drift is only to be reported", h.Name, o.Word)
 	}
 }
