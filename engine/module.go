@@ -72,6 +72,10 @@ type Target struct {
 
 	Reboot RebootKind // kind of the reboot that Steps.Reboot orders; a rollback is always a full reboot
 
+	// Restarts are the services that must restart if the host gets the changes by a soft reboot into the same OS, because
+	// they run on meanwhile.
+	Restarts []string
+
 	MustSurvive bool // no full reboot may replace a soft one, because it would stop an etcd member that the cluster cannot spare
 
 	Repair    bool // the host's own etcd member may be down, because the work repairs it

@@ -169,7 +169,13 @@ func (w *hostWork) rebootHost() []engine.Step {
 	return markHostChanges(w.steps.Reboot[w.orderIndex():])
 }
 
-func (w *hostWork) recordChanges() []engine.Step { return w.steps.Record }
+// recordChanges records the changes, unless services that run on make them take effect later.
+func (w *hostWork) recordChanges() []engine.Step {
+	if len(w.restarts) > 0 {
+		return nil
+	}
+	return w.steps.Record
+}
 
 func (w *hostWork) awaitHost() []engine.Step {
 	return backSteps(w.target, w.steps.StoppedServices)

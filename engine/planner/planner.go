@@ -199,8 +199,7 @@ func (in Input) compareHost(t engine.Target) (d difference, err error) {
 	d.reboot = rebootkind.Decide(rebootkind.Input{Allowed: t.Pool.Reboot, ForceFull: in.FullReboot, OS: t.Desired.OS, Facts: t.Facts, Changes: d.changes})
 	rebooting := t
 	if d.reboot.Reboot != nil {
-		survivorPlanner{in}.decideSurvival(t, &d)
-		rebooting.Reboot, rebooting.MustSurvive = d.reboot.Reboot.Kind, d.reboot.Reboot.Survival.SparesMember() && survivorPlanner{in}.cannotSpareMember(t.Host)
+		rebooting = survivorPlanner{in}.decideSurvival(t, &d)
 	}
 	for _, plan := range plans {
 		d.addSteps(plan(rebooting))

@@ -36,16 +36,18 @@ func isTooSmall(c engine.Cluster, members []engine.Host) bool {
 	return !c.AllowOutage && voters <= 2
 }
 
-// decideSurvival adds the fates of services that run on to the reboot of a host.
-func (in survivorPlanner) decideSurvival(t engine.Target, d *difference) {
+// decideSurvival adds the fates of services that run on to the reboot of a host. It returns the target of the steps.
+func (in survivorPlanner) decideSurvival(t engine.Target, d *difference) engine.Target {
 	r := d.reboot.Reboot
-	if r == nil || len(t.Facts.Survivors) == 0 {
-		return
-	}
-	s := rebootkind.DecideSurvival(rebootkind.SurvivalInput{
-		Kind: r.Kind, Facts: t.Facts, Changes: d.changes, Member: memberUnit(t.Cluster), CannotSpare: in.cannotSpareMember(t.Host),
-	})
+	x := rebootkind.SurvivalInput{Kind: r.Kind, Facts: t.Facts, Changes: d.changes, Member: memberUnit(t.Cluster), CannotSpare: in.cannotSpareMember(t.Host)}
+	s := rebootkind.DecideSurvival(x)
 	r.Survival, r.Survivors, r.Restarts = s.Member, s.Runs, s.Restarts
+	t.Reboot, t.MustSurvive = r.Kind, r.Survival.SparesMember() && x.CannotSpare
+	if !rebootkind.BringsOS(d.changes) { // another OS shows in the facts
+		x.Kind = engine.SoftReboot // somebody else may reboot the host first
+		t.Restarts = rebootkind.DecideSurvival(x).Restarts
+	}
+	return t
 }
 
 // memberUnit returns the service of the etcd member of a host in a cluster; "" if it is in none.
@@ -59,9 +61,8 @@ func memberUnit(c *engine.Cluster) string {
 // splitOutdated returns the services that run from another deployment than the host: those that a run may restart, and
 // the member that its cluster cannot spare. A play, which only runs its tasks, restarts none.
 func (in survivorPlanner) splitOutdated(h engine.Host, f engine.Facts) (restarts, stuck []engine.Survivor) {
-	c, _ := in.Inventory.Cluster(h.Cluster)
 	for _, s := range f.OutdatedSurvivors() {
-		if in.Play != nil || in.cannotSpareMember(h) && s.Unit == c.MemberUnit() {
+		if in.Play != nil || in.isMemberToKeep(h, s.Unit) {
 			stuck = append(stuck, s)
 		} else {
 			restarts = append(restarts, s)
@@ -70,7 +71,30 @@ func (in survivorPlanner) splitOutdated(h engine.Host, f engine.Facts) (restarts
 	return restarts, stuck
 }
 
-// restartChanges returns the changes that restart services which run from another deployment than the host.
+// pendingRestarts returns the services that an earlier run has not restarted after a soft reboot for a configuration. The
+// record of the host has them until a run completes it, so only a run that does so restarts them.
+func (in survivorPlanner) pendingRestarts(h engine.Host, f engine.Facts) []string {
+	writesConfig := func(t engine.Task) bool { return t.Module == engine.ConfigTask && !t.Skip[h.Name] }
+	if f.Config == nil || f.Config.Applied == nil || in.Play != nil && !slices.ContainsFunc(in.Play.Tasks, writesConfig) {
+		return nil
+	}
+	var units []string
+	for _, s := range f.Survivors {
+		if !s.Outdated && f.Config.Applied.Unfinished.MustRestart(s.Unit, f.BootID) && !in.isMemberToKeep(h, s.Unit) {
+			units = append(units, s.Unit)
+		}
+	}
+	return units
+}
+
+// isMemberToKeep reports whether a service is the etcd member of a host, and its cluster cannot spare it.
+func (in survivorPlanner) isMemberToKeep(h engine.Host, unit string) bool {
+	c, _ := in.Inventory.Cluster(h.Cluster)
+	return in.cannotSpareMember(h) && unit == c.MemberUnit()
+}
+
+// restartChanges returns the changes that restart services which run from another deployment than the host, or which have
+// run on during a soft reboot for a configuration.
 func (in survivorPlanner) restartChanges(h engine.Host, f engine.Facts) []engine.Change {
 	var list []engine.Change
 	restarts, _ := in.splitOutdated(h, f)
@@ -82,6 +106,12 @@ func (in survivorPlanner) restartChanges(h engine.Host, f engine.Facts) []engine
 		list = append(list, engine.Change{
 			Module: survivorModule, Resource: "process of " + s.Unit, Before: f.OSOfSurvivor(s), After: after,
 			Rule: "built-in: a service that has survived a soft reboot restarts into the booted OS", Actions: []engine.Action{{Type: engine.RestartUnit, Unit: s.Unit}},
+		})
+	}
+	for _, unit := range in.pendingRestarts(h, f) {
+		list = append(list, engine.Change{
+			Module: survivorModule, Resource: "process of " + unit, Before: "started before the configuration took effect", After: "started after that",
+			Rule: "built-in: a service that has survived a soft reboot for a configuration restarts", Actions: []engine.Action{{Type: engine.RestartUnit, Unit: unit}},
 		})
 	}
 	return list
@@ -97,14 +127,15 @@ func (in survivorPlanner) addRestarts(t engine.Target, d *difference) {
 		d.oldProcess = describeOutdated(stuck, t.Facts) + ", which the new OS would remove; " + in.adviseRestart(t.Host, stuck)
 		return
 	}
-	if len(restarts) == 0 {
+	names, pending := namesOfSurvivors(restarts), in.pendingRestarts(t.Host, t.Facts)
+	if len(names)+len(pending) > 0 {
+		d.steps.Act = append([]engine.Step{restartStep(t, slices.Concat(names, pending), len(pending) > 0)}, d.steps.Act...)
+	}
+	if len(names) == 0 {
 		return
 	}
-	names := namesOfSurvivors(restarts)
-	step := restartStep(t, names, false)
-	d.steps.Act = append([]engine.Step{step}, d.steps.Act...)
 	if replaces || slices.ContainsFunc(d.changes, func(c engine.Change) bool { return c.Kind == engine.UnitKind && slices.Contains(names, c.Name()) }) {
-		d.steps = engine.Steps{Act: []engine.Step{step}}
+		d.steps = engine.Steps{Act: []engine.Step{restartStep(t, names, false)}}
 		d.restartsFirst = true
 	}
 }
@@ -166,7 +197,7 @@ func sparesMember(hp *engine.HostPlan) bool {
 }
 
 // restartSurvivors restarts the services that have run on during the reboot, once the host is back: an etcd member under
-// quorum.
+// quorum. The record of the host names them until then.
 func (w *hostWork) restartSurvivors() []engine.Step {
 	if len(w.restarts) == 0 {
 		return nil
@@ -176,5 +207,5 @@ func (w *hostWork) restartSurvivors() []engine.Step {
 	if restart.Do.RestartSurvivors.Member {
 		steps = leaderSteps(w.target, false)
 	}
-	return slices.Concat(steps, []engine.Step{restart}, w.awaitHost())
+	return slices.Concat(steps, []engine.Step{restart}, w.steps.Record, w.awaitHost())
 }

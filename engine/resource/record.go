@@ -49,4 +49,14 @@ type UnfinishedWrite struct {
 	Ours         []string `json:"ours,omitempty"`           // paths that holdfast managed before the write began; the write keeps or removes them
 	Appended     []File   `json:"appended,omitempty"`       // text that unfinished writes appended, or tried to append, to files of the host
 	Failed       string   `json:"failed,omitempty"`         // action that failed, so that the host needs a reboot
+
+	// Restarts maps services that run on during soft reboots to the boot of a write after which they must restart: a soft
+	// reboot does not bring that write into effect for them.
+	Restarts map[string]BootID `json:"restarts,omitempty"`
+}
+
+// MustRestart reports whether a service that runs on during soft reboots has not restarted since a write, although the host
+// has soft rebooted for it.
+func (u *UnfinishedWrite) MustRestart(unit string, now BootID) bool {
+	return u != nil && now.IsSoftRebootOf(u.Restarts[unit])
 }

@@ -179,3 +179,42 @@ func TestHostsCheckSurvivors(t *testing.T) {
 		})
 	}
 }
+
+// TestPendingRestart: a run dies between the soft reboot for a setting and the restart of the member that ran on, before or
+// after the record would be next. The next run restarts the member once, and a third one has nothing to do.
+func TestPendingRestart(t *testing.T) {
+	for _, verb := range []string{"restart survivors", "record", "units"} {
+		synctest.Test(t, func(t *testing.T) {
+			site, rebooted, killed := survivorSite(3), "", false
+			site.Inventory.Pools[0].OS.Commit = simulator.V1
+			for _, h := range site.Hosts() {
+				site.Want(h.Name, "reboot-2")
+			}
+			first, second := site.Bastion("run-1"), site.Bastion("run-2")
+			first.Fault = func(c simulator.Call) simulator.Fault {
+				if c.Verb == "reboot" {
+					rebooted = c.Host
+				}
+				if rebooted != "" && (c.Verb == verb || verb == "units" && c.Verb != "reboot") {
+					killed = true
+					return simulator.KillBefore
+				}
+				return simulator.NoFault
+			}
+			applyRun(first, runSerially)
+			time.Sleep(10 * time.Minute)
+			restarts := 0
+			second.Fault = func(c simulator.Call) simulator.Fault {
+				if c.Host == rebooted && c.Verb == "restart survivors" {
+					restarts++
+				}
+				return simulator.NoFault
+			}
+			failOnErrors(t, checkEnd(applyRun(second, runSerially, successorOf(first)), engine.ExitOK), checkLaws(site))
+			if !killed || restarts != 1 {
+				t.Errorf("%s: killed %v, %s restarted %d times\n%s", verb, killed, rebooted, restarts, strings.Join(site.Log(), "\n"))
+			}
+			failOnErrors(t, checkEnd(applyRun(site.Bastion("run-3"), runSerially), engine.ExitOK))
+		})
+	}
+}

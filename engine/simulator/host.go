@@ -78,6 +78,7 @@ type Host struct {
 	returns time.Time // when the host comes back; zero: never
 
 	memberOS       string // the OS that the process of its etcd member runs from
+	stale          bool   // that process has started before a setting that needs a reboot was in effect
 	runsOn         bool   // that process has survived the last soft reboot
 	booted, staged string
 	bootedAt       time.Time // when the host first ran booted; zero: since the start
@@ -200,8 +201,9 @@ func (h *Host) comeUp(at time.Time) {
 	if !keepsKernel || !h.locked { // /run, which a soft reboot keeps, has the staged OS
 		h.staged, h.locked = "", false
 	}
-	h.setting.effect = h.setting.disk
 	h.runsOn = h.runsOn && h.etcd
+	h.stale = h.runsOn && (h.stale || h.setting.effect != h.setting.disk && needsReboot(h.setting.disk))
+	h.setting.effect = h.setting.disk
 	if !h.runsOn {
 		h.etcd = false
 	}

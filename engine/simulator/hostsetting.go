@@ -3,6 +3,7 @@ package simulator
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -180,7 +181,7 @@ func (x settingDiff) settingSteps(t engine.Target) engine.Steps {
 	}
 	write := settingOrder{Run: t.Run, Boot: string(t.Facts.BootID), Was: x.disk, Before: &before, Claim: true, Proof: touchesLogin(x.want) && x.disk != x.want}
 	s := engine.Steps{Actions: x.actions}
-	if x.disk != x.want {
+	if x.disk != x.want || x.lacksRestarts(before.Unfinished) {
 		s.Write = withProof(t, settingStep(t, "write", write.scriptText("write"), false), x.want)
 	}
 	quiet := write
@@ -226,8 +227,32 @@ func (x settingDiff) buildRecords(t engine.Target) (before, after resource.Recor
 		if wordOf(before.Config) == x.want {
 			before.Unfinished.Touched = []string{"setting"}
 		}
+		if u := x.applied.Unfinished; u != nil && x.disk == x.want && u.Boot == t.Facts.BootID {
+			before.Unfinished.Failed = u.Failed // the write only adds services that must restart
+		}
 	}
+	before.Unfinished.Restarts = x.dueRestarts(t)
 	return before, after
+}
+
+// dueRestarts returns the services that must restart after a write, and the boots of these writes.
+func (x settingDiff) dueRestarts(t engine.Target) map[string]resource.BootID {
+	due := map[string]resource.BootID{}
+	for _, unit := range t.Restarts {
+		due[unit] = t.Facts.BootID
+	}
+	if x.applied != nil && x.applied.Unfinished != nil {
+		for unit, boot := range x.applied.Unfinished.Restarts {
+			if t.Facts.BootID.SharesKernel(boot) {
+				due[unit] = boot
+			}
+		}
+	}
+	return due
+}
+
+func (x settingDiff) lacksRestarts(u *resource.UnfinishedWrite) bool {
+	return len(u.Restarts) > 0 && (x.applied == nil || x.applied.Unfinished == nil || !maps.Equal(x.applied.Unfinished.Restarts, u.Restarts))
 }
 
 func settingStep(t engine.Target, name, script string, fallback bool) engine.Step {

@@ -120,14 +120,18 @@ func (h *Host) answerLook(now time.Time) string {
 }
 
 func (h *Host) restartMember(now time.Time) {
-	h.etcd, h.since, h.lost, h.memberOS, h.runsOn = !h.traits.NoEtcd, now, now, h.booted, false
+	h.etcd, h.since, h.lost = !h.traits.NoEtcd, now, now
+	h.noteMemberStart()
 }
+
+func (h *Host) noteMemberStart() { h.memberOS, h.stale, h.runsOn = h.booted, false, false }
 
 // startEtcd starts the etcd of the host. Without data, its settings decide: etcd founds a new cluster, or it joins the cluster
 // that lists it. It joins only if the settings name exactly the listed members. The bastion is nil at a boot.
 func (h *Host) startEtcd(b *Bastion, now time.Time) {
 	c := h.site.clusters[h.host.Cluster]
-	h.etcd, h.members.started, h.memberOS, h.runsOn = false, now, h.booted, false
+	h.etcd, h.members.started = false, now
+	h.noteMemberStart()
 	switch {
 	case h.traits.NoEtcd:
 	case h.data != "":
@@ -190,7 +194,8 @@ func (h *Host) LeaveCluster() {
 func (h *Host) RestartMember() {
 	h.site.withLock(func(time.Time) {
 		if !h.etcd && h.up && h.member != nil && h.member.id == h.data {
-			h.etcd, h.memberOS = true, h.booted
+			h.etcd = true
+			h.noteMemberStart()
 		}
 	})
 }

@@ -85,9 +85,9 @@ func (h *Host) observeInto(s *laws.State, now time.Time) {
 	s.Up, s.Cut, s.GoesDown, s.Returns, s.Lost = h.up, h.cut, !h.goes.IsZero(), !h.returns.IsZero(), h.lost
 	s.Booted, s.BootedAt, s.Staged, s.Reboots, s.Rejected = h.booted, h.bootedAt, h.staged, len(h.reboots), h.memory.rejected
 	s.Hold, s.Garbled, s.Freed, s.Drained = h.hold, h.garbage != "", h.freed, h.drained
-	s.Failed, s.MemberOS = h.failed, ""
+	s.Failed, s.MemberOS, s.Stale = h.failed, "", false
 	if h.etcd && (h.up || h.runsOn) {
-		s.MemberOS = h.memberOS
+		s.MemberOS, s.Stale = h.memberOS, h.stale
 	}
 	s.Units, s.Healthy, s.Unclear = h.units, h.hasHealthyMember(now) || h.up && h.member == nil, h.traits.Unclear != ""
 	h.setting.observeInto(&s.Setting)

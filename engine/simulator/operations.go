@@ -100,7 +100,10 @@ func (h *Host) StopEtcd() {
 // StartEtcd starts the host's etcd member again. The member has caught up at
 // once.
 func (h *Host) StartEtcd() {
-	h.site.withLock(func(time.Time) { h.etcd, h.memberOS, h.runsOn = true, h.booted, false })
+	h.site.withLock(func(time.Time) {
+		h.etcd = true
+		h.noteMemberStart()
+	})
 }
 
 // StartUnits starts all enabled units of the host.

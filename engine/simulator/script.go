@@ -73,7 +73,7 @@ func (h *Host) runScript(b *Bastion, s rollout.Script, now time.Time) rollout.Re
 	case s.Op.ProveLogin != nil:
 		return h.confirmProbation(s.Text)
 	case s.Op.RestartSurvivors != nil:
-		return h.restartSurvivors(b, now)
+		return h.restartSurvivors(b, s.Op.RestartSurvivors.Always, now)
 	case s.Op.ShutDown != nil:
 		return h.shutDown(now)
 	case s.Op.Exec != nil:
@@ -82,11 +82,11 @@ func (h *Host) runScript(b *Bastion, s rollout.Script, now time.Time) rollout.Re
 	return notFound
 }
 
-func (h *Host) restartSurvivors(b *Bastion, now time.Time) rollout.Reply {
+func (h *Host) restartSurvivors(b *Bastion, always bool, now time.Time) rollout.Reply {
 	if !h.isHeld() || h.heldBut(b.ID) {
 		return rollout.Reply{Code: hostscript.ScriptHeld, Stderr: "hold: the host is not held by this run; nothing was done\n"}
 	}
-	if h.memberOS == h.booted {
+	if h.memberOS == h.booted && !always {
 		return rollout.Reply{}
 	}
 	b.law().CheckHarm(&h.law)

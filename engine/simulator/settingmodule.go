@@ -60,6 +60,10 @@ func actionsOf(word string) []engine.Action {
 	return list
 }
 
+func needsReboot(word string) bool {
+	return slices.ContainsFunc(actionsOf(word), func(a engine.Action) bool { return a.Type == engine.RebootAction })
+}
+
 func rebootActions() []engine.Action {
 	return []engine.Action{{Type: engine.DrainAction}, {Type: engine.RebootAction}}
 }

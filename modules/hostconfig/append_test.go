@@ -120,7 +120,7 @@ func TestAppendedTextIsNotAppendedAgain(t *testing.T) {
 				if later != "" && host != before {
 					t.Errorf("%q becomes %q", before, host)
 				}
-				_, after := x.buildRecords("r")
+				_, after := x.buildRecords(engine.Target{Run: "r"})
 				applied = &after
 			}
 		})

@@ -15,7 +15,7 @@ import (
 
 func (x *configDiff) buildWrite(t engine.Target) hostWrite {
 	w := hostWrite{owner: t.Owner(), boot: x.boot, data: map[string][]byte{}}
-	before, after := x.buildRecords(t.Run)
+	before, after := x.buildRecords(t)
 	w.before, w.after = record.Encode(before), record.Encode(after)
 	w.addsArgs = len(x.args.newArgs()) > 0
 	failures := map[string][]byte{}
@@ -39,7 +39,7 @@ func (w hostWrite) isEmpty() bool {
 	return len(w.edits) == 0 && len(w.groups) == 0 && len(w.users) == 0 && len(w.units) == 0 && !w.addsArgs
 }
 
-func (x *configDiff) buildRecords(run string) (before, after resource.Record) {
+func (x *configDiff) buildRecords(t engine.Target) (before, after resource.Record) {
 	before = resource.Record{Schema: resource.RecordSchema, Accounts: x.accounts.origins, Joined: x.accounts.joinedDuringWrite(), AddedArgs: x.args.argsDuringWrite()}
 	switch a := x.facts.Applied; {
 	case a == nil:
@@ -61,7 +61,7 @@ func (x *configDiff) buildRecords(run string) (before, after resource.Record) {
 	slices.Sort(before.Existed)
 	// The record of the unfinished write also has the resources that this write removes. If this write is interrupted, too,
 	// the next one must find them there.
-	u := &resource.UnfinishedWrite{Run: run, Boot: x.boot, Config: x.base.joinConfigs(x.resolvedConfig(), x.was, func(desiredEntry) bool { return true })}
+	u := &resource.UnfinishedWrite{Run: t.Run, Boot: x.boot, Config: x.base.joinConfigs(x.resolvedConfig(), x.was, func(desiredEntry) bool { return true })}
 	for _, c := range x.diff.Changes {
 		u.Touched = append(u.Touched, subject{c.Kind, c.Name}.String())
 	}
@@ -71,7 +71,7 @@ func (x *configDiff) buildRecords(run string) (before, after resource.Record) {
 	slices.Sort(u.Touched)
 	u.Touched = slices.Compact(u.Touched)
 	u.SoftIsEnough = x.isSoftEnough()
-	u.Ours = x.remainingOwned()
+	u.Ours, u.Restarts = x.remainingOwned(), dueRestarts(t)
 	if earlier := unfinishedWrite(x.facts.Applied); earlier != nil {
 		known := append(slices.Clone(earlier.Appended), earlier.Config.Files...)
 		u.Appended = dropMatching(known, func(f resource.File) bool { return !f.Inherit })

@@ -221,7 +221,7 @@ func TestAccountsOfAnEarlierRecord(t *testing.T) {
 			t.Errorf("%+v", u)
 		}
 	}
-	if _, after := x.buildRecords("r"); after.Accounts["bob"] != resource.MadeAccount || after.Accounts["core"] != "" {
+	if _, after := x.buildRecords(engine.Target{Run: "r"}); after.Accounts["bob"] != resource.MadeAccount || after.Accounts["core"] != "" {
 		t.Errorf("%+v", after.Accounts)
 	}
 }

@@ -44,7 +44,7 @@ func TestTheRecordNamesAddedKernelArguments(t *testing.T) {
 		"cut short, of the host":    {cmdLine: "a", was: &resource.Record{Unfinished: &resource.UnfinishedWrite{Config: listed("a")}}, stays: "should_not_exist"},
 	} {
 		x := argsDiff(t, c.wanted, c.cmdLine, c.was)
-		before, after := x.buildRecords("r1")
+		before, after := x.buildRecords(engine.Target{Run: "r1"})
 		if !slices.Equal(before.AddedArgs, c.during) || !slices.Equal(after.AddedArgs, c.after) {
 			t.Errorf("%s: %q during the write, %q after it", name, before.AddedArgs, after.AddedArgs)
 		}
@@ -81,7 +81,7 @@ func TestKernelArgumentsAreRecordedBeforeTheBoot(t *testing.T) {
 		t.Fatalf("record: %+v", a)
 	}
 	// The boot was the last step of a killed run, and no document lists the argument any more.
-	if before, _ := argsDiff(t, nil, "quiet nosmt", a).buildRecords("r2"); !slices.Equal(before.AddedArgs, []string{"nosmt"}) {
+	if before, _ := argsDiff(t, nil, "quiet nosmt", a).buildRecords(engine.Target{Run: "r2"}); !slices.Equal(before.AddedArgs, []string{"nosmt"}) {
 		t.Errorf("forgotten: %+v", before)
 	}
 }

@@ -73,7 +73,7 @@ func TestGroupsAreAdded(t *testing.T) {
 // The record has only groups that holdfast has added, before it adds them.
 func TestTheRecordHasAddedGroups(t *testing.T) {
 	x, _ := memberDiff(t, []string{"sudo", "docker"}, []string{"sudo", "adm"}, []string{"docker"}, true)
-	before, after := x.buildRecords("r1")
+	before, after := x.buildRecords(engine.Target{Run: "r1"})
 	if got := before.Joined["core"]; !slices.Equal(got, []string{"adm", "docker"}) {
 		t.Errorf("before the write: %v", got)
 	}

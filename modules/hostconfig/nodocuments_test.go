@@ -56,7 +56,7 @@ func TestARecordWithoutDocumentsIsWork(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, after := x.buildRecords("r")
+	_, after := x.buildRecords(engine.Target{Run: "r"})
 	f.Config.Applied = &after
 	if changes, err := findChanges(noDocuments(), f); err != nil || len(changes) > 0 || len(after.Config.Fixed) != 1 {
 		t.Errorf("%v %v %+v", changes, err, after)

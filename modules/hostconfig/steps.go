@@ -15,7 +15,7 @@ const writeTimeout = engine.Duration(10 * time.Minute)
 func (x *configDiff) buildSteps(t engine.Target) engine.Steps {
 	w := x.buildWrite(t)
 	var s engine.Steps
-	if !w.isEmpty() {
+	if !w.isEmpty() || lacksRestarts(t) {
 		w.probation = x.needsProof()
 		s.Write = w.writeSteps(t, writeTimeout)
 	}

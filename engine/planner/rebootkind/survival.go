@@ -41,7 +41,7 @@ func DecideSurvival(in SurvivalInput) (s Survivals) {
 		switch {
 		case !x.Outdated && !slices.ContainsFunc(in.Changes, func(c engine.Change) bool { return mayConcern(c, x.Unit) }):
 			fate = engine.StaysAsItIs
-		case in.CannotSpare && bringsOS(in.Changes) && x.Unit == in.Member:
+		case in.CannotSpare && BringsOS(in.Changes) && x.Unit == in.Member:
 			fate = engine.KeepsOldOS
 		default:
 			s.Restarts = append(s.Restarts, x.Unit)
@@ -53,7 +53,8 @@ func DecideSurvival(in SurvivalInput) (s Survivals) {
 	return s
 }
 
-func bringsOS(changes []engine.Change) bool {
+// BringsOS reports whether one of the changes is a new OS.
+func BringsOS(changes []engine.Change) bool {
 	return slices.ContainsFunc(changes, func(c engine.Change) bool { return c.RebootClass == rules.OSImageClass && !c.Task })
 }
 

@@ -125,6 +125,7 @@ func TestLaws(t *testing.T) {
 		"two stagings":                 {func(w *world) { w.Hosts[1].StagedBy = "run-1" }, func(w *world) { w.run.CheckStage(w.Hosts[0]) }, "m-0 and m-1 of cluster main are staged at once"},
 		"staging under a survivor":     {func(w *world) { w.Hosts[0].MemberOS = "v0" }, func(w *world) { w.run.CheckStage(w.Hosts[0]) }, "m-0 is staged while its etcd member runs from v0"},
 		"boot under a survivor":        {func(w *world) { w.Hosts[0].MemberOS = "v0" }, reboot, "to boot another OS while its etcd member runs from v0"},
+		"record before a restart":      {func(w *world) { w.Hosts[0].Stale = true }, func(w *world) { w.run.CheckRecord(w.Hosts[0], w.Hosts[0].Setting.Effect) }, "its etcd member has not restarted since the soft reboot"},
 		"released while drained":       {func(w *world) { w.Hosts[0].disruptedBy, w.Hosts[0].Drained = "run-1", true }, release, "m-0 is released while it is drained"},
 		"released while not well": {func(w *world) {
 			w.Hosts[0].disruptedBy, w.Hosts[0].Healthy, w.Hosts[0].Lost = "run-1", false, w.Now.Add(-time.Hour)

@@ -74,6 +74,7 @@ type State struct {
 	Drained  bool
 	Units    []string // units that run
 	Failed   []string // units that have failed
+	Stale    bool     // its etcd member has run on during a soft reboot for a setting, and must restart
 	MemberOS string   // digest of the OS that the process of its etcd member runs from; "": it does not run
 	Healthy  bool     // its etcd member is healthy, or it is up and has none
 	Unclear  bool     // the state of the host is not understood

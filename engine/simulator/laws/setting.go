@@ -65,6 +65,9 @@ func (r *Run) CheckRecord(h *Host, word string) {
 	if h.Setting.Effect != word && !edited {
 		r.reportViolation("%s has %s in effect, and gets %s on record", h.Name, h.Setting.Effect, word)
 	}
+	if h.Stale {
+		r.reportViolation("%s gets %s on record, and its etcd member has not restarted since the soft reboot for it", h.Name, word)
+	}
 	h.ForgetFallbacks()
 }
 
