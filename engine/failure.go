@@ -12,7 +12,7 @@ type Failure struct {
 	Hint    string      `json:"hint,omitempty"` // next step
 
 	NotBooted  string `json:"-"` // digest of the planned OS, if the host came back with another one, and would again
-	NotStarted bool   `json:"-"` // the host was not reached, so nothing of the step has happened there
+	NotStarted bool   `json:"-"` // the host or its BMC was not reached or refused the step, so nothing of it has happened there
 	LoginLost  bool   `json:"-"` // a new login failed, so a change on probation is undone
 	Silent     bool   `json:"-"` // the host does not answer at all, as if it were off or hung
 }

@@ -136,11 +136,13 @@ func (p hostPower) Keep(ctx context.Context, host engine.Host, k engine.PowerKee
 func (p hostPower) Switch(ctx context.Context, host engine.Host, s engine.SwitchPower, before func(string) error) error {
 	c, err := p.controllerOf(ctx, host)
 	if err != nil {
-		return err
+		return &engine.Failure{Kind: engine.CannotFailure, Cause: err.Error(), NotStarted: true}
 	}
 	err = power.Switcher{Clock: clock.Real{}, Before: before}.Switch(ctx, c, s)
 	if known := new(engine.Failure); err != nil && !errors.As(err, &known) {
-		return &engine.Failure{Kind: engine.CannotFailure, Cause: err.Error()}
+		var answer *redfish.Error
+		unsure := errors.As(err, &answer) && answer.MaybeDone
+		return &engine.Failure{Kind: engine.CannotFailure, Cause: err.Error(), NotStarted: s.To == engine.PowerReset && !unsure}
 	}
 	return err
 }

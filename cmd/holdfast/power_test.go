@@ -1,10 +1,12 @@
 package main
 
 import (
+	"crypto/sha256"
 	"encoding/pem"
 	"fmt"
 	"io"
 	"log"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -98,5 +100,53 @@ func TestPowerThroughBMC(t *testing.T) {
 	})
 	if err != nil {
 		t.Error(err)
+	}
+}
+
+// lostAnswers serves a BMC that carries out each reset, and whose answer to it is lost or refuses it.
+func lostAnswers(service http.Handler, status int) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.Method != http.MethodPost:
+			service.ServeHTTP(w, r)
+		case status != 0:
+			w.WriteHeader(status)
+		default:
+			panic(http.ErrAbortHandler) // the connection ends
+		}
+	}
+}
+
+// TestResetWithoutAnswer: a reset whose answer is lost may have been carried out, and one that the BMC refuses was not.
+func TestResetWithoutAnswer(t *testing.T) {
+	t.Parallel()
+	for status, want := range map[int]string{
+		0:                             `a: it may have been reset: BMC `,
+		http.StatusServiceUnavailable: `a: it may have been reset: BMC .* \(HTTP status 503\)`,
+		http.StatusMethodNotAllowed:   `a: BMC .*it refuses the request \(HTTP status 405\)`,
+	} {
+		service := &redfishtest.Service{User: "admin", Password: "geheim", Machines: map[string]redfishtest.Machine{"1": &poweredHost{state: "On"}}}
+		server := httptest.NewUnstartedServer(lostAnswers(service, status))
+		server.Config.ErrorLog = log.New(io.Discard, "", 0)
+		server.StartTLS()
+		t.Cleanup(server.Close)
+		site := t.TempDir()
+		sum := sha256.Sum256(server.Certificate().Raw)
+		for name, text := range map[string]string{
+			"password": "geheim\n", "known_hosts": "",
+			"site.hcl": "site \"test\" {\n  ssh {\n    user = \"core\"\n    known_hosts = \"known_hosts\"\n    ssh_config = \"none\"\n    port = 1\n  }\n}\npool \"p\" {}\nhost \"a\" {\n  address = \"127.0.0.1\"\n  pool = \"p\"\n" +
+				fmt.Sprintf("  bmc {\n    address = %q\n    system = \"1\"\n    fingerprint = \"%x\"\n    user = \"admin\"\n    password_file = \"password\"\n  }\n}\n", strings.TrimPrefix(server.URL, "https://"), sum),
+		} {
+			if err := os.WriteFile(filepath.Join(site, name), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		p := exec.Command(os.Args[0])
+		p.Args = []string{"holdfast", "power", "reset", "a", "--force", "-i", site} // with this first argument, the test binary is the program
+		p.Env = append(os.Environ(), "SSH_AUTH_SOCK=", "HOME="+site, "XDG_STATE_HOME="+site)
+		text, _ := p.CombinedOutput() // the exit code is checked below
+		if p.ProcessState.ExitCode() != 3 || !regexp.MustCompile(want).Match(text) {
+			t.Errorf("HTTP status %d: exit status %d, not 3 with %q: %s", status, p.ProcessState.ExitCode(), want, text)
+		}
 	}
 }

@@ -100,15 +100,10 @@ func chooseReset(s engine.SwitchPower, now State, p progress) (send Reset, done 
 			err = fmt.Errorf("the controller accepted %s, and still reports %q after %s; look at the host and at the log of its controller", p.sent, now.Power, settle)
 		}
 	case engine.PowerReset:
-		switch {
-		case p.sent != "":
-			return "", true, nil
-		case now.Power != On:
+		if now.Power != On {
 			err = fmt.Errorf("the power is %q, and only a host that is on is reset; use holdfast power on", now.Power)
-		default:
-			if send, err = now.offer(ForceRestart); err != nil {
-				err = fmt.Errorf("%w, or use holdfast power off and holdfast power on", err)
-			}
+		} else if send, err = now.offer(ForceRestart); err != nil {
+			err = fmt.Errorf("%w, or use holdfast power off and holdfast power on", err)
 		}
 	default:
 		err = fmt.Errorf("the power cannot be switched to %q", s.To)
@@ -144,7 +139,8 @@ type Switcher struct {
 	Before func(text string) error // is called before each reset is sent; an error stops the switch
 }
 
-// Switch switches the power, and waits until the controller reports it.
+// Switch switches the power, and waits until the controller reports it. A host is reset as soon as the controller has accepted the
+// reset: a state read afterwards would tell nothing about it.
 func (w Switcher) Switch(ctx context.Context, c Controller, s engine.SwitchPower) error {
 	var p progress
 	sentAt := w.Clock.Now() // of the order to shut down, if it was sent before
@@ -169,6 +165,9 @@ func (w Switcher) Switch(ctx context.Context, c Controller, s engine.SwitchPower
 		}
 		if err := c.Reset(ctx, send); err != nil {
 			return err
+		}
+		if s.To == engine.PowerReset {
+			return nil
 		}
 		p, sentAt = progress{sent: send}, w.Clock.Now()
 	}

@@ -7,9 +7,11 @@ import (
 	"crypto/x509"
 	"errors"
 	"net/http"
+	"net/http/httptrace"
 	"path"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"holdfast/engine/power"
@@ -187,9 +189,11 @@ func (c *Client) State(ctx context.Context) (now power.State, err error) {
 	return now, err
 }
 
-// Reset sends a reset.
+// Reset sends a reset. It sets MaybeDone in its error if the reset was sent, and the BMC did not refuse it.
 func (c *Client) Reset(ctx context.Context, r power.Reset) error {
-	return c.withSystem(ctx, func(ctx context.Context, s system) error {
+	var sent atomic.Bool
+	refused := false
+	err := c.withSystem(ctx, func(ctx context.Context, s system) error {
 		offered, err := c.resetTypes(ctx, s)
 		if err != nil {
 			return err
@@ -197,9 +201,15 @@ func (c *Client) Reset(ctx context.Context, r power.Reset) error {
 		if !slices.Contains(offered, string(r)) || s.Actions.Reset.Target == "" {
 			return &Error{Kind: Refused, Cause: "it does not offer the reset " + string(r), Next: "switch the power by hand"}
 		}
+		ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteHeaders: func() { sent.Store(true) }})
 		_, err = c.send(ctx, request{method: http.MethodPost, path: s.Actions.Reset.Target, body: map[string]power.Reset{"ResetType": r}})
+		refused = statusOf(err) >= 300 && statusOf(err) < 500
 		return err
 	})
+	if e := (*Error)(nil); errors.As(err, &e) {
+		e.MaybeDone = sent.Load() && !refused
+	}
+	return err
 }
 
 // SetRestorePolicy decides about the power after a power cut.

@@ -36,6 +36,8 @@ type Error struct {
 	Address string
 	Cause   string
 	Next    string
+
+	MaybeDone bool // the BMC may have carried out the reset
 }
 
 // Error returns one line.

@@ -168,7 +168,8 @@ type Power interface {
 	Read(ctx context.Context, host engine.Host) (engine.PowerState, error)
 	// Keep changes the settings that are not missing.
 	Keep(ctx context.Context, host engine.Host, k engine.PowerKeeping) error
-	// Switch calls before with each order that it is about to send. An error of before stops it.
+	// Switch calls before with each order that it is about to send. An error of before stops it. The error of a reset is a Failure with
+	// NotStarted if the host was certainly not reset.
 	Switch(ctx context.Context, host engine.Host, s engine.SwitchPower, before func(string) error) error
 }
 

@@ -56,15 +56,21 @@ func (r *stepRunner) shutDown(ctx context.Context, host string, d engine.ShutDow
 
 func (r *stepRunner) switchPower(ctx context.Context, hp engine.HostPlan, s engine.Step) error {
 	host, _ := r.Inventory.Host(hp.Host)
-	return r.Power.Switch(ctx, host, *s.Do.SwitchPower, func(text string) error {
+	sending := false
+	err := r.Power.Switch(ctx, host, *s.Do.SwitchPower, func(text string) error {
 		if s.Do.SwitchPower.CheckHold {
 			if err := r.checkBeforeCut(ctx, hp.Host); err != nil {
 				return err
 			}
 		}
+		sending = true
 		r.noteEvent(event.Event{Type: event.StepProgress, Host: hp.Host, Pool: hp.Pool, Cluster: hp.Cluster, Step: s.Name, Message: text})
 		return nil
 	})
+	if unsure := unsureReset(err); unsure != nil && sending && s.Do.SwitchPower.To == engine.PowerReset {
+		return unsure
+	}
+	return err
 }
 
 // checkBeforeCut returns an error if the host answers, and has lost the hold under which the steps work. A host that hangs in its

@@ -33,15 +33,33 @@ func (b *bootReset) resetIfDue(ctx context.Context, err error) string {
 	}
 	failure := b.checkReset(ctx)
 	if failure == nil {
-		failure = b.sendReset(ctx)
+		failure = b.journalReset()
 	}
+	var unsure *engine.Failure
 	if failure == nil {
+		failure = b.sendReset(ctx)
+		unsure = unsureReset(failure)
+	}
+	switch {
+	case failure == nil:
 		b.told = "; it was reset at " + b.Clock.Now().UTC().Format("15:04:05 UTC")
-	} else {
+	case unsure != nil:
+		b.told = "; " + unsure.Cause
+		b.noteEvent(event.Event{Type: event.Warned, Host: b.hp.Host, Message: b.hp.Host + ": it has not come back from its reboot; " + unsure.Cause})
+	default:
 		b.told = "; it was not reset: " + failure.Error()
 		b.noteEvent(event.Event{Type: event.Warned, Host: b.hp.Host, Message: b.hp.Host + ": it has not come back from its reboot, and is not reset: " + failure.Error()})
 	}
 	return b.told
+}
+
+// unsureReset returns the failure of a reset that may have been carried out, or nil if err proves that it was not.
+func unsureReset(err error) *engine.Failure {
+	var f *engine.Failure
+	if err == nil || errors.As(err, &f) && f.NotStarted {
+		return nil
+	}
+	return &engine.Failure{Kind: engine.CannotFailure, Cause: "it may have been reset: " + err.Error()}
 }
 
 // checkReset returns an error unless the reset disturbs nobody: a host whose member of etcd answers has come back, the cluster must
@@ -69,18 +87,18 @@ func (b *bootReset) checkReset(ctx context.Context) error {
 // powerOn is a PowerState of Redfish.
 const powerOn = "On"
 
-// sendReset journals the reset before it is sent.
-func (b *bootReset) sendReset(ctx context.Context) error {
+// journalReset journals the one reset of a host, before it is sent.
+func (b *bootReset) journalReset() error {
 	if _, before := b.resets.LoadOrStore(b.hp.Host, true); before {
 		return errors.New("this run has reset it before")
 	}
-	err := b.emitEvent(event.Event{
+	return b.emitEvent(event.Event{
 		Type: event.Warned, Host: b.hp.Host, Pool: b.hp.Pool, Reset: true,
 		Message: fmt.Sprintf("%s: it has not come back from its reboot within %s, and is reset once, through its BMC", b.hp.Host, engine.Duration(b.after)),
 	})
-	if err != nil {
-		return err
-	}
+}
+
+func (b *bootReset) sendReset(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, toDuration(engine.SwitchTimeout), fmt.Errorf("not done within %s", engine.SwitchTimeout))
 	defer cancel()
 	host, _ := b.Inventory.Host(b.hp.Host)

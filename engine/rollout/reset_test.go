@@ -21,6 +21,7 @@ type resetBMC struct {
 	power string // the PowerState that it reports
 	fails error  // of each call
 	dead  bool   // a reset does not help
+	loses error  // of the answer to a reset, which the BMC carries out
 	sent  []engine.PowerTarget
 }
 
@@ -44,7 +45,7 @@ func (c *resetBMC) Switch(ctx context.Context, h engine.Host, s engine.SwitchPow
 		c.host.Change(func(t *simulator.Traits) { t.NoReturn = false })
 		c.host.PowerOn()
 	}
-	return nil
+	return c.loses
 }
 
 const resetAfter = engine.Duration(5 * time.Minute)
@@ -79,12 +80,27 @@ func TestReset(t *testing.T) {
 		exit    engine.ExitCode
 		warning string
 		reason  string
+		unsure  bool // whether it was reset
 	}{
 		"a worker":         {host: "worker-0", resets: 1, exit: engine.ExitOK, warning: "worker-0: it has not come back from its reboot within 5m0s, and is reset once, through its BMC"},
 		"a member of etcd": {host: "etcd-1", resets: 1, exit: engine.ExitOK, warning: "etcd-1: it has not come back from its reboot within 5m0s, and is reset once"},
 		"in vain": {
 			host: "etcd-1", breaks: func(_ failureWorld, b *resetBMC) { b.dead = true }, resets: 1,
 			exit: engine.ExitFailed, warning: "is reset once", reason: "not done within 25m0s: the host does not answer: connect to etcd-1: connection refused; it was reset at ",
+		},
+		"the answer is lost": {
+			host: "worker-0", breaks: func(_ failureWorld, b *resetBMC) { b.loses = errors.New("BMC bmc: it did not answer") }, resets: 1,
+			exit: engine.ExitOK, warning: "worker-0: it has not come back from its reboot; it may have been reset: BMC bmc: it did not answer", unsure: true,
+		},
+		"the answer is lost, and in vain": {
+			host: "worker-0", breaks: func(_ failureWorld, b *resetBMC) { b.dead, b.loses = true, errors.New("BMC bmc: it did not answer") }, resets: 1,
+			exit: engine.ExitFailed, warning: "may have been reset", reason: "connection refused; it may have been reset: BMC bmc: it did not answer", unsure: true,
+		},
+		"the BMC refuses": {
+			host: "worker-0", breaks: func(_ failureWorld, b *resetBMC) {
+				b.dead, b.loses = true, &engine.Failure{Kind: engine.CannotFailure, Cause: "BMC bmc: it refuses the request", NotStarted: true}
+			}, resets: 1,
+			exit: engine.ExitFailed, warning: "is not reset: BMC bmc: it refuses the request", reason: "it was not reset: BMC bmc: it refuses the request",
 		},
 		"switched off by somebody": {
 			host: "worker-0", breaks: func(_ failureWorld, b *resetBMC) { b.power = "Off" },
@@ -122,6 +138,12 @@ func TestReset(t *testing.T) {
 				}
 				if len(bmc.sent) != c.resets || slices.ContainsFunc(bmc.sent, func(p engine.PowerTarget) bool { return p != engine.PowerReset }) {
 					t.Errorf("sent %v, not %d resets", bmc.sent, c.resets)
+				}
+				denies := func(e event.Event) bool {
+					return strings.Contains(e.Message, "is not reset") || e.Failure != nil && strings.Contains(e.Failure.Cause, "was not reset")
+				}
+				if c.unsure && slices.ContainsFunc(s.run.Events(), denies) {
+					t.Errorf("a host that may have been reset is told as not reset\n%s", runTranscript(s.run))
 				}
 				if c.warning != "" && !slices.ContainsFunc(s.run.Events(), func(e event.Event) bool { return e.Type == event.Warned && strings.Contains(e.Message, c.warning) }) {
 					t.Errorf("no warning %q\n%s", c.warning, runTranscript(s.run))
