@@ -102,3 +102,13 @@ func (o QuorumForecast) String() string {
 	}
 	return s
 }
+
+// checkQuorum returns the step that asks etcd again before a member is switched off. Its hold keeps runs and other people from the other
+// members by then, and the drain before may have taken long.
+func (s Site) checkQuorum(host string) []engine.Step {
+	h, _ := s.Inventory.Host(host)
+	if h.Cluster == "" {
+		return nil
+	}
+	return []engine.Step{{Name: "check quorum", Do: engine.Op{Quorum: &engine.Quorum{Cluster: h.Cluster, Down: true}}}}
+}

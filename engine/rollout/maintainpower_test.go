@@ -140,6 +140,31 @@ func TestHoldPowerOff(t *testing.T) {
 	})
 }
 
+// TestQuorumBeforePowerOff: another voter is lost after the hold. The member stays on, unless it is forced off.
+func TestQuorumBeforePowerOff(t *testing.T) {
+	for _, force := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			site := newSite(simulator.Fleet(3, 0))
+			bmc, ann := &controller{host: site.Host("etcd-1"), policy: "LastState", power: "On"}, site.Bastion("person-1")
+			ann.Watch = func(e event.Event) {
+				if e.Type == event.StepEnded && e.Step == "hold" {
+					site.Host("etcd-2").StopEtcd()
+				}
+			}
+			run, request := ann.Run(), holdOff
+			run.Power, run.Holds = bmc, &memory{holds: map[string]engine.Hold{}}
+			request.Holder, request.Bastion, request.Hosts, request.Force = run.Start.Holder, run.Start.Bastion, []string{"etcd-1"}, force
+			end := run.Maintain(t.Context(), request)
+			switch said := findingsText(end); {
+			case force && (end.Exit != engine.ExitOK || bmc.power != "Off"):
+				t.Errorf("forced: exit %d, %s, %+v", end.Exit, said, bmc)
+			case !force && (end.Exit == engine.ExitOK || bmc.power != "On" || bmc.policy != "LastState" || site.Host("etcd-1").Hold() == nil || !strings.Contains(said, "member etcd-2 is not healthy") || !strings.Contains(said, "it stays held")):
+				t.Errorf("exit %d, %s, %+v", end.Exit, said, bmc)
+			}
+		})
+	}
+}
+
 // TestReleaseAfterAnotherHold: a bastion remembers its hold of a host that was off, and meanwhile another person holds it. The settings of
 // the controller stay those of that person.
 func TestReleaseAfterAnotherHold(t *testing.T) {
