@@ -152,7 +152,7 @@ func (c *Client) sendOnce(ctx context.Context, r request, into any) error {
 	if kind := contentType(res); kind != "application/json" {
 		return &notKubernetesError{"of type " + strconv.Quote(shortenText(kind))}
 	}
-	switch err := json.NewDecoder(body).Decode(into); {
+	switch err := decodeInto(json.NewDecoder(body), into); {
 	case err == nil:
 		return nil
 	case body.N <= 0:
@@ -162,6 +162,14 @@ func (c *Client) sendOnce(ctx context.Context, r request, into any) error {
 	default:
 		return decodeError(err)
 	}
+}
+
+// decodeInto decodes one value. A page decodes itself.
+func decodeInto(d *json.Decoder, into any) error {
+	if own, ok := into.(interface{ decodeFrom(d *json.Decoder) error }); ok {
+		return own.decodeFrom(d)
+	}
+	return d.Decode(into)
 }
 
 func newHTTPRequest(ctx context.Context, server string, r request) (*http.Request, error) {

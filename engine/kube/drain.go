@@ -100,7 +100,7 @@ func (c *Client) Evict(ctx context.Context, r kubefacts.EvictionRequest) kubefac
 	if r.Grace != nil {
 		options["gracePeriodSeconds"] = *r.Grace
 	}
-	var answer map[string]any
+	var answer unread
 	return c.judgeEviction(r.Pod, c.post(ctx, path+"/eviction", map[string]any{
 		"apiVersion": "policy/v1", "kind": "Eviction",
 		"metadata":      map[string]any{"namespace": r.Pod.Namespace, "name": r.Pod.Name},

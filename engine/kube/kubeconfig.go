@@ -174,6 +174,9 @@ const maxErrorText = 300
 
 func errorText(err error) string { return shortenText(err.Error()) }
 
+// shortenText returns the beginning of a text on one line, and keeps nothing else of it in memory.
 func shortenText(text string) string {
-	return textutil.CutText(strings.Join(strings.Fields(textutil.Printable(textutil.HideURLPasswords(text))), " "), maxErrorText)
+	const most = 64 << 10 // with the spaces that go
+	text = textutil.Printable(textutil.HideURLPasswords(text[:min(len(text), most)]))
+	return strings.Clone(textutil.CutText(strings.Join(strings.Fields(text), " "), maxErrorText))
 }

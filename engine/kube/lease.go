@@ -91,7 +91,7 @@ func (c *Client) ReleaseLease(ctx context.Context, node string) *kubefacts.Probl
 			return nil
 		}
 		only := map[string]any{"preconditions": map[string]any{"uid": found.Metadata.UID, "resourceVersion": found.Metadata.ResourceVersion}}
-		var answer map[string]any
+		var answer unread
 		err := c.send(ctx, request{http.MethodDelete, leasePath(node), "application/json", only}, &answer)
 		switch {
 		case err == nil, isGone(err):

@@ -20,26 +20,26 @@ type metadata struct {
 type wireNode struct {
 	Metadata struct {
 		labelled
-		ManagedFields []fieldOwner `json:"managedFields"`
+		ManagedFields few[fieldOwner] `json:"managedFields"`
 	} `json:"metadata"`
 	Spec struct {
 		Unschedulable bool `json:"unschedulable"`
-		Taints        []struct {
+		Taints        few[struct {
 			Key    string `json:"key"`
 			Value  string `json:"value"`
 			Effect string `json:"effect"`
-		} `json:"taints"`
+		}] `json:"taints"`
 	} `json:"spec"`
 	Status struct {
-		Conditions []struct {
+		Conditions few[struct {
 			Type    string `json:"type"`
 			Status  string `json:"status"`
 			Reason  string `json:"reason"`
 			Message string `json:"message"`
-		} `json:"conditions"`
-		Addresses []struct {
+		}] `json:"conditions"`
+		Addresses few[struct {
 			Address string `json:"address"`
-		} `json:"addresses"`
+		}] `json:"addresses"`
 		NodeInfo struct {
 			BootID         string `json:"bootID"`
 			KubeletVersion string `json:"kubeletVersion"`
@@ -54,7 +54,9 @@ const fieldManager = "holdfast"
 type fieldOwner struct {
 	Manager  string `json:"manager"`
 	FieldsV1 struct {
-		Spec map[string]json.RawMessage `json:"f:spec"`
+		Spec struct {
+			Unschedulable *unread `json:"f:unschedulable"` // nil: it was not the last to set the field
+		} `json:"f:spec"`
 	} `json:"fieldsV1"`
 }
 
@@ -62,11 +64,11 @@ type fieldOwner struct {
 // annotation of the run, but another owner of the field.
 func (n wireNode) cordonedBy() string {
 	for _, o := range n.Metadata.ManagedFields {
-		if _, sets := o.FieldsV1.Spec["f:unschedulable"]; sets && o.Manager != fieldManager {
+		if o.FieldsV1.Spec.Unschedulable != nil && o.Manager != fieldManager {
 			return ""
 		}
 	}
-	return shortenText(n.Metadata.Annotations[CordonAnnotation])
+	return shortenText(n.Metadata.Annotations.cordonedBy)
 }
 
 // maxOfNode bounds the addresses and the taints of one node.
@@ -129,11 +131,11 @@ type wireMaintenance struct {
 
 // page is one page of a list.
 type page[T any] struct {
-	Kind     string `json:"kind"`
+	Kind     string
 	Metadata struct {
 		Continue string `json:"continue"`
-	} `json:"metadata"`
-	Items []T `json:"items"`
+	}
+	Items []T
 }
 
 // credential is the answer of a plugin, see k8s.io/client-go/pkg/apis/clientauthentication.
@@ -150,15 +152,15 @@ type credential struct {
 // labelled is metadata with labels, annotations and owners.
 type labelled struct {
 	metadata
-	Namespace       string            `json:"namespace"`
-	Generation      int64             `json:"generation"`
-	Labels          map[string]string `json:"labels"`
-	Annotations     map[string]string `json:"annotations"`
-	OwnerReferences []struct {
+	Namespace       string      `json:"namespace"`
+	Generation      int64       `json:"generation"`
+	Labels          labels      `json:"labels"`
+	Annotations     annotations `json:"annotations"`
+	OwnerReferences few[struct {
 		APIVersion string `json:"apiVersion"`
 		Kind       string `json:"kind"`
 		Controller bool   `json:"controller"`
-	} `json:"ownerReferences"`
+	}] `json:"ownerReferences"`
 }
 
 // wirePod has the fields of a Pod that decide whether and how it is evicted.
@@ -166,16 +168,16 @@ type wirePod struct {
 	Metadata labelled `json:"metadata"`
 	Spec     struct {
 		NodeName string `json:"nodeName"`
-		Volumes  []struct {
-			EmptyDir *struct{} `json:"emptyDir"`
-		} `json:"volumes"`
+		Volumes  few[struct {
+			EmptyDir *unread `json:"emptyDir"`
+		}] `json:"volumes"`
 	} `json:"spec"`
 	Status struct {
 		Phase      string `json:"phase"`
-		Conditions []struct {
+		Conditions few[struct {
 			Type   string `json:"type"`
 			Status string `json:"status"`
-		} `json:"conditions"`
+		}] `json:"conditions"`
 	} `json:"status"`
 }
 
@@ -183,12 +185,12 @@ func (p wirePod) facts() kubefacts.Pod {
 	f := kubefacts.Pod{
 		UID: shortenText(p.Metadata.UID), Namespace: shortenText(p.Metadata.Namespace), Name: shortenText(p.Metadata.Name), Labels: p.Metadata.Labels,
 		Finished: p.Status.Phase == "Succeeded" || p.Status.Phase == "Failed", Terminating: p.Metadata.DeletionTimestamp != nil,
-		Pending: p.Status.Phase == "Pending",
+		Pending: p.Status.Phase == "Pending", Mirror: p.Metadata.Annotations.mirror,
+		EmptyDir: len(p.Spec.Volumes) > maxInner, // one of those that are ignored may be one
 	}
 	for _, c := range p.Status.Conditions {
 		f.Ready = f.Ready || c.Type == "Ready" && c.Status == "True"
 	}
-	_, f.Mirror = p.Metadata.Annotations["kubernetes.io/config.mirror"]
 	for _, o := range p.Metadata.OwnerReferences {
 		f.Controlled = f.Controlled || o.Controller
 		f.DaemonSet = f.DaemonSet || o.Controller && o.Kind == "DaemonSet" && o.APIVersion == "apps/v1" && !f.Finished
@@ -203,14 +205,7 @@ func (p wirePod) facts() kubefacts.Pod {
 type wireBudget struct {
 	Metadata labelled `json:"metadata"`
 	Spec     struct {
-		Selector *struct {
-			MatchLabels      map[string]string `json:"matchLabels"`
-			MatchExpressions []struct {
-				Key      string   `json:"key"`
-				Operator string   `json:"operator"`
-				Values   []string `json:"values"`
-			} `json:"matchExpressions"`
-		} `json:"selector"`
+		Selector                   *wireSelector   `json:"selector"`
 		UnhealthyPodEvictionPolicy string          `json:"unhealthyPodEvictionPolicy"`
 		MinAvailable               json.RawMessage `json:"minAvailable"` // a number, or a percentage as text
 	} `json:"spec"`
@@ -220,20 +215,27 @@ type wireBudget struct {
 		CurrentHealthy     int   `json:"currentHealthy"`
 		DesiredHealthy     int   `json:"desiredHealthy"`
 		ExpectedPods       int   `json:"expectedPods"`
-		Conditions         []struct {
+		Conditions         few[struct {
 			Type    string `json:"type"`
 			Status  string `json:"status"`
 			Reason  string `json:"reason"`
 			Message string `json:"message"`
-		} `json:"conditions"`
+		}] `json:"conditions"`
 	} `json:"status"`
+}
+
+// wireSelector is the selector of a budget.
+type wireSelector struct {
+	MatchLabels      matchLabels `json:"matchLabels"`
+	MatchExpressions few[struct {
+		Key      string      `json:"key"`
+		Operator string      `json:"operator"`
+		Values   few[string] `json:"values"`
+	}] `json:"matchExpressions"`
 }
 
 // syncFailed is the reason of a condition: the API allows no eviction because a budget cannot be computed.
 const syncFailed = "SyncFailed"
-
-// operators has the operators of label selectors.
-var operators = map[string]kubefacts.Operator{"In": kubefacts.In, "NotIn": kubefacts.NotIn, "Exists": kubefacts.Exists, "DoesNotExist": kubefacts.DoesNotExist}
 
 func (b wireBudget) facts() kubefacts.Budget {
 	f := kubefacts.Budget{
@@ -253,11 +255,6 @@ func (b wireBudget) facts() kubefacts.Budget {
 		f.Selector.None = true
 		return f
 	}
-	for key, value := range s.MatchLabels {
-		f.Selector.Requirements = append(f.Selector.Requirements, kubefacts.Requirement{Key: key, Operator: kubefacts.In, Values: []string{value}})
-	}
-	for _, e := range s.MatchExpressions {
-		f.Selector.Requirements = append(f.Selector.Requirements, kubefacts.Requirement{Key: e.Key, Operator: operators[e.Operator], Values: e.Values})
-	}
+	f.Selector.Requirements = s.requirements()
 	return f
 }

@@ -15,6 +15,9 @@ const fewNodes = 20
 // maxPods bounds the pods of nodes in one cluster: Kubernetes supports 150,000.
 const maxPods = 300_000
 
+// maxBudgetTerms bounds the budgets of one cluster, and the keys and values of their selectors, all together.
+const maxBudgetTerms = 1_000_000
+
 // ReadWorkload reads the pods of nodes, and all PodDisruptionBudgets. A problem is part of the result.
 func (c *Client) ReadWorkload(ctx context.Context, nodes []string) kubefacts.Workload {
 	ctx, cancel := c.limitTime(ctx)
@@ -30,14 +33,29 @@ func (c *Client) ReadWorkload(ctx context.Context, nodes []string) kubefacts.Wor
 }
 
 func (c *Client) readBudgets(ctx context.Context, w *kubefacts.Workload) error {
-	restart := func() { w.Budgets = map[string][]kubefacts.Budget{} }
+	terms := 0
+	restart := func() { w.Budgets, terms = map[string][]kubefacts.Budget{}, 0 }
 	restart()
 	budgets := listing[wireBudget]{path: "/apis/policy/v1/poddisruptionbudgets", restart: restart}
 	budgets.use = func(b wireBudget) {
 		f := b.facts()
-		w.Budgets[f.Namespace] = append(w.Budgets[f.Namespace], f)
+		if terms += countTerms(f); terms <= maxBudgetTerms {
+			w.Budgets[f.Namespace] = append(w.Budgets[f.Namespace], f)
+		}
 	}
-	return budgets.read(ctx, c)
+	err := budgets.read(ctx, c)
+	if err == nil && terms > maxBudgetTerms {
+		return endlessListError{fmt.Sprintf("the budgets and the keys and values of their selectors are more than %d", maxBudgetTerms)}
+	}
+	return err
+}
+
+func countTerms(b kubefacts.Budget) int {
+	terms := 1
+	for _, r := range b.Selector.Requirements {
+		terms += 1 + len(r.Values)
+	}
+	return terms
 }
 
 func (c *Client) readPods(ctx context.Context, w *kubefacts.Workload, nodes []string) error {
