@@ -174,6 +174,9 @@ func (l *Layout) readManifest(b Blob) (Blob, []Blob, error) {
 
 // ParseManifest returns the media type of a manifest, and the blobs that it names.
 func ParseManifest(data []byte) (types.MediaType, []Blob, error) {
+	if len(data) > MaxManifest {
+		return "", nil, ErrLongManifest
+	}
 	var m struct {
 		MediaType types.MediaType `json:"mediaType"`
 		Config    *v1.Descriptor  `json:"config"`

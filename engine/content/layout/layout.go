@@ -21,8 +21,11 @@ type Layout struct {
 // MarkerFile is the file that marks a folder as a layout.
 const MarkerFile = "oci-layout"
 
-// maxManifest bounds a manifest in bytes, as registries do.
-const maxManifest = 4 << 20
+// MaxManifest bounds a manifest in bytes, as registries do.
+const MaxManifest = 4 << 20
+
+// ErrLongManifest is the error of a manifest of more than MaxManifest bytes.
+var ErrLongManifest = fmt.Errorf("the manifest has more than %d MiB", MaxManifest>>20)
 
 const (
 	maxBlobs  = 20_000  // of an image; an image of an OS has about 100
@@ -92,7 +95,7 @@ func (l *Layout) ReadManifest(h v1.Hash) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return regular.ReadFile(l.root, path, maxManifest)
+	return regular.ReadFile(l.root, path, MaxManifest)
 }
 
 // refName is the annotation of index.json that contains the name of an image.

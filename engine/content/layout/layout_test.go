@@ -50,7 +50,7 @@ func TestReadImageIsBounded(t *testing.T) {
 		t.Errorf("an image of more blobs: %v", err)
 	}
 	l.most = maxBlobs
-	if err := os.Truncate(filepath.Join(folder, "blobs/sha256", digest.Hex), maxManifest+1); err != nil {
+	if err := os.Truncate(filepath.Join(folder, "blobs/sha256", digest.Hex), MaxManifest+1); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := l.ReadImage(t.Context(), digest, true); err == nil || !strings.Contains(err.Error(), "more than 4194304 bytes") {

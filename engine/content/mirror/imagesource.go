@@ -100,7 +100,7 @@ func (s registrySource) readManifest(ctx context.Context, w Wanted, reference st
 	if _, err := v1.NewHash(reference); err == nil {
 		ref = repository.Digest(reference)
 	}
-	found, err := remote.Get(ref, registryOptions(ctx)...)
+	found, err := remote.Get(ref, append(registryOptions(ctx), remote.WithTransport(boundedManifests{remote.DefaultTransport}))...)
 	if err != nil {
 		return nil, markMissing(err)
 	}
@@ -131,4 +131,31 @@ func markMissing(err error) error {
 		return fmt.Errorf("%w (%w)", fs.ErrNotExist, err)
 	}
 	return err
+}
+
+// boundedManifests is a transport for manifests. The library reads manifests of 100 MiB.
+type boundedManifests struct{ next http.RoundTripper }
+
+// RoundTrip returns an answer whose body fails beyond the size of a manifest.
+func (b boundedManifests) RoundTrip(r *http.Request) (*http.Response, error) {
+	answer, err := b.next.RoundTrip(r)
+	if err == nil {
+		answer.Body = &manifestBody{ReadCloser: answer.Body, left: layout.MaxManifest}
+	}
+	return answer, err
+}
+
+type manifestBody struct {
+	io.ReadCloser
+	left int
+}
+
+// Read reads one byte beyond the limit, to find out whether there is one.
+func (b *manifestBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p[:min(len(p), b.left+1)])
+	if n > b.left {
+		return 0, fmt.Errorf("%w; ask who runs the registry", layout.ErrLongManifest)
+	}
+	b.left -= n
+	return n, err
 }
