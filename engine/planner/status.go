@@ -97,7 +97,7 @@ func (in Input) hostStateOf(h engine.Host, f engine.Facts) (state engine.HostSta
 	case err != nil:
 		return engine.Degraded, err.Error()
 	case len(changes) == 0 && len(f.OutdatedSurvivors()) > 0:
-		return engine.Updated, describeOutdated(f.OutdatedSurvivors(), f) + "; " + survivorPlanner{in}.adviseRestart(h, f.OutdatedSurvivors())
+		return engine.Updated, describeOutdated(f.OutdatedSurvivors(), f) + "; " + survivorPlanner{in}.adviseRestart(h, f, f.OutdatedSurvivors())
 	case len(changes) == 0:
 		return engine.Updated, ""
 	case in.Desired[h.Name].ReportDrift && len(filterDrift(changes, false)) == 0:

@@ -173,7 +173,7 @@ func (s *surveyResult) addFindings(in Input, h engine.Host, f engine.Facts, d di
 	}
 	planner := survivorPlanner{in}
 	if _, stuck := planner.splitOutdated(h, f); len(stuck) > 0 && d.oldProcess == "" && planner.cannotSpareMember(h) {
-		s.addWarning("%s: %s; %s", h.Name, describeOutdated(stuck, f), planner.adviseRestart(h, stuck))
+		s.addWarning("%s: %s; %s", h.Name, describeOutdated(stuck, f), planner.adviseRestart(h, f, stuck))
 	}
 }
 

@@ -58,11 +58,19 @@ func memberUnit(c *engine.Cluster) string {
 	return c.MemberUnit()
 }
 
+// hasOwnRoot reports whether a service has a root file system of its own. A restart never brings it into that of the host.
+func hasOwnRoot(unit string, f engine.Facts) bool {
+	return slices.ContainsFunc(f.SurvivalProblems, func(p engine.SurvivalProblem) bool {
+		return p.Unit == unit && p.Obstacle == engine.SurvivesOwnRoot
+	})
+}
+
 // splitOutdated returns the services that run from another deployment than the host: those that a run may restart, and
-// the member that its cluster cannot spare. A play, which only runs its tasks, restarts none.
+// others: the member that its cluster cannot spare, and services for which a restart changes nothing. A play, which only
+// runs its tasks, restarts none.
 func (in survivorPlanner) splitOutdated(h engine.Host, f engine.Facts) (restarts, stuck []engine.Survivor) {
 	for _, s := range f.OutdatedSurvivors() {
-		if in.Play != nil || in.isMemberToKeep(h, s.Unit) {
+		if in.Play != nil || in.isMemberToKeep(h, s.Unit) || hasOwnRoot(s.Unit, f) {
 			stuck = append(stuck, s)
 		} else {
 			restarts = append(restarts, s)
@@ -124,7 +132,7 @@ func (in survivorPlanner) addRestarts(t engine.Target, d *difference) {
 	restarts, stuck := in.splitOutdated(t.Host, t.Facts)
 	replaces := d.bringsOS(t.Facts) || t.Facts.Staged() != nil && len(d.steps.Reboot) > 0
 	if replaces && len(stuck) > 0 {
-		d.oldProcess = describeOutdated(stuck, t.Facts) + ", which the new OS would remove; " + in.adviseRestart(t.Host, stuck)
+		d.oldProcess = describeOutdated(stuck, t.Facts) + ", which the new OS would remove; " + in.adviseRestart(t.Host, t.Facts, stuck)
 		return
 	}
 	names, pending := namesOfSurvivors(restarts), in.pendingRestarts(t.Host, t.Facts)
@@ -141,10 +149,15 @@ func (in survivorPlanner) addRestarts(t engine.Target, d *difference) {
 }
 
 // adviseRestart returns the next step for services that a run does not restart.
-func (in survivorPlanner) adviseRestart(h engine.Host, stuck []engine.Survivor) string {
+func (in survivorPlanner) adviseRestart(h engine.Host, f engine.Facts, stuck []engine.Survivor) string {
+	names := strings.Join(namesOfSurvivors(stuck), " ")
+	for _, s := range stuck {
+		if hasOwnRoot(s.Unit, f) {
+			return s.Unit + " has a root file system of its own, so nothing shows which OS it runs from: remove it from keep, and stop it on the host: systemctl stop " + s.Unit
+		}
+	}
 	if in.cannotSpareMember(h) {
-		return fmt.Sprintf("a restart costs cluster %s its quorum for about 2 s; allow it with allow_outage = true in its etcd_cluster block, or run on the host: systemctl restart %s",
-			h.Cluster, strings.Join(namesOfSurvivors(stuck), " "))
+		return fmt.Sprintf("a restart costs cluster %s its quorum for about 2 s; allow it with allow_outage = true in its etcd_cluster block, or run on the host: systemctl restart %s", h.Cluster, names)
 	}
 	return "holdfast apply without a playbook restarts it under quorum"
 }

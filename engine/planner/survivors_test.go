@@ -241,3 +241,19 @@ func TestLeftOutIsNotComplete(t *testing.T) {
 		t.Errorf("%+v", v)
 	}
 }
+
+// TestOwnRoot: a restart never brings a service with a root file system of its own into that of the host, so no run
+// restarts it, and the host is left out before another OS.
+func TestOwnRoot(t *testing.T) {
+	for next, excluded := range map[string]bool{"next": true, "old": false} {
+		in := survivorInput(3, false, false, next)
+		f := in.Facts["etcd-0"]
+		f.Survivors = []engine.Survivor{{Unit: "app.service", Outdated: true}}
+		f.SurvivalProblems = []engine.SurvivalProblem{{Unit: "app.service", Obstacle: engine.SurvivesOwnRoot}}
+		in.Facts["etcd-0"] = f
+		p := planner.NewPlan(in)
+		if p.HasExclusion(engine.OldProcess) != excluded || p.Host("etcd-0") != nil || excluded && !strings.Contains(p.Excluded[0].Reason, "root file system of its own") {
+			t.Errorf("%s: %+v, excluded %+v", next, p.Host("etcd-0"), p.Excluded)
+		}
+	}
+}

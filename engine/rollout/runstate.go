@@ -32,7 +32,8 @@ type runState struct {
 	toldHeld  map[string]bool         // hosts whose new hold a warning has named
 
 	mu            sync.Mutex
-	staged        map[string]int // how often each host was staged
+	staged        map[string]int  // how often each host was staged
+	restarted     map[string]bool // hosts on which only services were restarted, before their other changes
 	updated       []string
 	done          map[string]time.Time       // hosts that the play finished
 	failed        map[string]string          // hosts that failed, with the cause
@@ -47,7 +48,7 @@ type runState struct {
 
 func newRunState() *runState {
 	return &runState{
-		saved: map[string]struct{}{}, staged: map[string]int{}, done: map[string]time.Time{},
+		saved: map[string]struct{}{}, staged: map[string]int{}, restarted: map[string]bool{}, done: map[string]time.Time{},
 		failed: map[string]string{}, loginFailed: map[string]bool{}, loginProved: map[string][]engine.Change{}, begun: map[string]bool{}, toldHeld: map[string]bool{}, failedActions: map[string]*fallback{}, adopted: map[string]bool{}, lost: map[string]*engine.Failure{},
 	}
 }
@@ -147,6 +148,28 @@ func (p *runState) mayStage(host string) error {
 	}
 	p.staged[host]++
 	return nil
+}
+
+// mayRestartFirst returns an error if the run has restarted services of the host before its other changes already. Such a
+// plan comes again only if the restart did not help.
+func (p *runState) mayRestartFirst(hp engine.HostPlan) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if hp.RestartsFirst && p.restarted[hp.Host] {
+		return fmt.Errorf("this run has restarted %s, which still runs from another root file system than the host; if it has one of its own (chroot, TemporaryFileSystem=), it must not run on during soft reboots: remove it from keep",
+			strings.Join(unitsToRestart(hp), ", "))
+	}
+	p.restarted[hp.Host] = p.restarted[hp.Host] || hp.RestartsFirst
+	return nil
+}
+
+func unitsToRestart(hp engine.HostPlan) (units []string) {
+	for _, s := range hp.Sequence {
+		if s.Do.RestartSurvivors != nil {
+			units = append(units, s.Do.RestartSurvivors.Units...)
+		}
+	}
+	return units
 }
 
 // lostStaging returns the failure of another host near the cluster of a lane, whose

@@ -29,6 +29,9 @@ func (l *playLoop) newHostRun(hp engine.HostPlan) *hostRun {
 // changed the host, a stop does not end the sequence, and a failure leaves the
 // host held, with the reason.
 func (h *hostRun) runSequence(ctx context.Context) *engine.Failure {
+	if err := h.state.mayRestartFirst(h.hp); err != nil {
+		return h.giveUpHost(ctx, asFailure(err, h.hp.Host, "restart survivors"))
+	}
 	h.state.noteBegun(h.hp.Host, h.hp.Adopt != "" && h.hp.Adopt != h.ID)
 	for _, s := range h.hp.Sequence {
 		failure := h.mayRunStep(ctx, s)

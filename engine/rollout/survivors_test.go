@@ -218,3 +218,42 @@ func TestPendingRestart(t *testing.T) {
 		})
 	}
 }
+
+// outdatedObserver always sees members run from another deployment.
+type outdatedObserver struct{ engine.Observer }
+
+func (o outdatedObserver) Read(d engine.Desired, out engine.Outputs, f engine.Facts) engine.Facts {
+	f = o.Observer.Read(d, out, f)
+	f.Survivors = slices.Clone(f.Survivors)
+	for i := range f.Survivors {
+		f.Survivors[i].Outdated = true
+	}
+	return f
+}
+
+// TestRestartsEnd: a service that seems to run from another deployment after its restart, too, is not restarted again.
+func TestRestartsEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site, restarts := survivorSite(3), map[string]int{}
+		b := site.Bastion("run-1")
+		b.Fault = func(c simulator.Call) simulator.Fault {
+			if c.Verb != "restart survivors" {
+				return simulator.NoFault
+			}
+			if restarts[c.Host]++; restarts[c.Host] > 3 {
+				return simulator.KillBefore
+			}
+			return simulator.NoFault
+		}
+		end := applyRun(b, runSerially, func(r *rollout.Run) {
+			r.Modules = slices.Clone(r.Modules)
+			r.Modules[0].Observer = outdatedObserver{r.Modules[0].Observer}
+		})
+		failOnErrors(t, checkEnd(end, engine.ExitFailed, "has restarted etcd.service, which still runs from another root"), checkLaws(site))
+		for host, n := range restarts {
+			if n > 1 {
+				t.Errorf("%s: %d restarts", host, n)
+			}
+		}
+	})
+}
