@@ -110,7 +110,7 @@ func Open(ctx context.Context, cfg Config) (*Cluster, error) {
 	}
 	c.scraper = newScraper(cfg, c.clients)
 	for _, p := range cfg.Peers {
-		c.versions = append(c.versions, newHTTPClient(p, c.listenForClients))
+		c.versions = append(c.versions, cfg.newHTTPClient(p, c.listenForClients))
 	}
 	return c, nil
 }

@@ -87,7 +87,9 @@ func awaitSaysWhatItSaw(t *testing.T, cluster *etcdtest.Cluster, host string) {
 		for i := range c.Peers {
 			dial := c.Peers[i].Dial
 			c.Peers[i].Dial = func(dialCtx context.Context, network, address string) (net.Conn, error) {
-				if dials.Add(1) > 5 { // two members answer, one of them to two connections, and one refuses on both addresses
+				// Two members answer, one of them to two connections, and one refuses on both addresses. No member is silent for 6 s, after which its
+				// other address would be tried.
+				if dials.Add(1) > 5 {
 					cancel()
 					<-dialCtx.Done()
 				}

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/sourcegraph/conc"
 )
 
 //go:embed sh/listener.sh
@@ -62,19 +64,26 @@ var containerRule = regexp.MustCompile(`^/(kubepods(\.slice)?/|machine\.slice/li
 // loopbackRule matches addresses of listeners that accept connections to 127.0.0.1, in the byte order of any host.
 var loopbackRule = regexp.MustCompile(`^(0{8}|0{32}|0100007F|7F000001|0{16}(FFFF0000|0000FFFF)(0{8}|0100007F|7F000001))$`)
 
-// checkListeners returns an error if a process listens on the port that is neither root's, nor of etcd's account or unit, nor in
-// a container of root. It may answer in place of the member. So may a process that no longer listens at the address of the connection.
+// checkListeners returns an error if a process that may answer in place of the member listens on the port. So may a process that no longer
+// listens at the address of the connection.
 func (h portSockets) checkListeners(port int, atLoopback bool) error {
-	covered := false
+	if err := h.findStranger(port); err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(h.listeners, func(l portListener) bool { return !atLoopback || loopbackRule.MatchString(l.address) }) {
+		return fmt.Errorf("no process of the host listens on port %d there, and something has answered", port)
+	}
+	return nil
+}
+
+// findStranger returns an error if a process listens on the port that is neither root's, nor of etcd's account or unit, nor in a container
+// of root.
+func (h portSockets) findStranger(port int) error {
 	for _, l := range h.listeners {
 		if l.uid != 0 && !l.etcd && !slices.Contains(h.accounts, l.uid) && !containerRule.MatchString(l.group) {
 			return fmt.Errorf("a process of the account with UID %d listens on port %d (control group %s), and nothing shows that it is etcd; "+
 				"if it is not, stop it; if it is, run it in a system unit whose command is etcd, in a container of root, or with TLS", l.uid, port, printableText(l.group))
 		}
-		covered = covered || !atLoopback || loopbackRule.MatchString(l.address)
-	}
-	if !covered {
-		return fmt.Errorf("no process of the host listens on port %d there, and something has answered", port)
 	}
 	return nil
 }
@@ -114,6 +123,33 @@ func (c *Cluster) proveBySockets(ctx context.Context, p Peer, s *session) error 
 		return fmt.Errorf("no process of the host has port %d, and the connection that something answered broke: %w", c.cfg.ClientPort, err)
 	}
 	return nil
+}
+
+// watchSilence calls ask, which asks a member. Without TLS, any account of the host can accept the connection and never answer. So after half
+// of the time, or if ask fails, watchSilence also looks for such a process, and returns an error that names it. It returns nil if it finds none.
+func (cfg Config) watchSilence(ctx context.Context, p Peer, ask func() error) (stranger error) {
+	if cfg.TLS != nil || p.RunScript == nil {
+		_ = ask() // the caller keeps the error
+		return nil
+	}
+	half, cancel := shareTime(ctx, 2)
+	defer cancel()
+	answered, watch := make(chan error, 1), conc.WaitGroup{}
+	watch.Go(func() {
+		select {
+		case err := <-answered:
+			if err == nil {
+				return
+			}
+		case <-half.Done():
+		}
+		if found, err := cfg.readSockets(ctx, p, cfg.ClientPort); err == nil {
+			stranger = found.findStranger(cfg.ClientPort)
+		}
+	})
+	answered <- ask()
+	watch.Wait()
+	return stranger
 }
 
 // readSockets returns the sockets of a host that have a port, as root sees them there.

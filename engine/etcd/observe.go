@@ -90,9 +90,11 @@ func (c *Cluster) openAndAsk(ctx context.Context, p Peer) (*session, answer) {
 		a.err = err
 		return nil, a
 	}
-	s.askIdentity(ctx, &a)
+	stranger := c.cfg.watchSilence(ctx, p, func() error { s.askIdentity(ctx, &a); return a.err })
 	if a.err == nil {
 		a.err = c.proveMember(ctx, p, s)
+	} else if stranger != nil {
+		a.err = fmt.Errorf("%w; %w", a.err, stranger)
 	}
 	if broken := s.conn.readError(); a.err != nil && broken != nil && c.clients.tls != nil {
 		a.err = c.clients.tls.explainEnd(p.Host, a.err, broken)

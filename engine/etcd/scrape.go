@@ -39,7 +39,7 @@ type scraper struct {
 func newScraper(cfg Config, clients listener) *scraper {
 	s := &scraper{cfg: cfg, listener: newMetricsListener(cfg, clients), running: map[int]*runningScrape{}}
 	for _, p := range cfg.Peers {
-		s.clients = append(s.clients, newHTTPClient(p, s.listener.findListener))
+		s.clients = append(s.clients, cfg.newHTTPClient(p, s.listener.findListener))
 	}
 	return s
 }
@@ -95,8 +95,9 @@ func (s *scraper) scrapeMember(ctx context.Context, host string) (metrics.Counte
 	return counters, err
 }
 
-// newHTTPClient returns a client that connects only to the member on p, at the listener that find returns.
-func newHTTPClient(p Peer, find func(context.Context) (listener, error)) *http.Client {
+// newHTTPClient returns a client that connects only to the member on p, at the listener that find returns. The context of a connection has no
+// deadline, because it outlives the request; so newHTTPClient sets one.
+func (cfg Config) newHTTPClient(p Peer, find func(context.Context) (listener, error)) *http.Client {
 	return &http.Client{
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		Transport: &http.Transport{
@@ -105,7 +106,9 @@ func newHTTPClient(p Peer, find func(context.Context) (listener, error)) *http.C
 				if err != nil {
 					return nil, err
 				}
-				conn, _, err := connectPeer(ctx, p, at, "http/1.1")
+				ctx, cancel := context.WithTimeout(ctx, cfg.gatherTimeout())
+				defer cancel()
+				conn, _, err := cfg.connectPeer(ctx, p, at, "http/1.1")
 				return conn, err
 			},
 			MaxIdleConns:           1,

@@ -2,10 +2,7 @@ package etcd
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
-	"fmt"
 	"net"
 	"strings"
 	"sync/atomic"
@@ -15,8 +12,6 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
 	"google.golang.org/grpc"
-
-	"holdfast/engine/etcd/certificate"
 )
 
 const (
@@ -35,7 +30,7 @@ type session struct {
 }
 
 func (c *Cluster) openSession(ctx context.Context, p Peer) (*session, error) {
-	raw, at, err := connectPeer(ctx, p, c.clients, "h2")
+	raw, at, err := c.cfg.connectPeer(ctx, p, c.clients, "h2")
 	if err != nil {
 		return nil, err
 	}
@@ -97,65 +92,6 @@ func (c *watchedConn) readError() error {
 		return *err
 	}
 	return nil
-}
-
-// listener describes a port on which the members listen.
-type listener struct {
-	port int
-	tls  *credentials                                     // of the client; nil: no TLS
-	note func(host string, presented []*x509.Certificate) // gets the certificates that members present; may be nil
-}
-
-// connectPeer connects to the member on p from the member's own host: to the loopback address, or to the host's address
-// if the member listens only there. It returns the address, too.
-func connectPeer(ctx context.Context, p Peer, at listener, protocol string) (net.Conn, string, error) {
-	var causes []error
-	var secure *tls.Config
-	if at.tls != nil {
-		secure = at.tls.tlsFor(p, func(presented []*x509.Certificate) {
-			if at.note != nil {
-				at.note(p.Host, presented)
-			}
-		}, protocol)
-	}
-	for _, target := range memberAddresses(p, at) {
-		conn, err := connectTo(ctx, p, target, secure)
-		if err == nil {
-			return conn, target, nil
-		}
-		if at.tls != nil && certificate.HasAlert(err) {
-			err = at.tls.explainEnd(p.Host, err, err)
-		}
-		causes = append(causes, err)
-		if ctx.Err() != nil {
-			break
-		}
-	}
-	for _, err := range causes {
-		if refused := (*certificate.Error)(nil); errors.As(err, &refused) {
-			return nil, "", err // the member has answered, so the error of the other address does not matter
-		}
-	}
-	return nil, "", joinDistinct(causes...)
-}
-
-func connectTo(ctx context.Context, p Peer, target string, secure *tls.Config) (net.Conn, error) {
-	conn, err := p.Dial(ctx, "tcp", target)
-	if err != nil {
-		return nil, err
-	}
-	if secure == nil {
-		return conn, nil
-	}
-	secured := tls.Client(conn, secure)
-	if err := secured.HandshakeContext(ctx); err != nil {
-		_ = conn.Close() // err is the cause
-		if ctx.Err() != nil {
-			return nil, fmt.Errorf("connect to %s: it accepts connections but does not answer: %w", target, err)
-		}
-		return nil, fmt.Errorf("connect to %s: %w", target, err)
-	}
-	return secured, nil
 }
 
 var errBroken = errors.New("the connection broke")
