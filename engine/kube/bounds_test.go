@@ -1,6 +1,8 @@
 package kube_test
 
 import (
+	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"runtime"
@@ -10,6 +12,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/kube"
 	"holdfast/engine/kube/kubetest"
 	"holdfast/engine/kubefacts"
 	"holdfast/engine/longtest"
@@ -18,7 +21,10 @@ import (
 // readWorkload reads the pods of node n, and the budgets.
 func readWorkload(t *testing.T, s *kubetest.Server) kubefacts.Workload {
 	t.Helper()
-	return newClient(kubeconfigOf(s), time.Now()).ReadWorkloads(t.Context(), map[string][]string{"main": {"n"}})["main"]
+	clusters := kube.NewClusters(engine.Inventory{Kubernetes: []engine.KubernetesCluster{{Name: "main", Kubeconfig: "/etc/kube.conf", Timeout: engine.Duration(5 * time.Minute)}}}, kube.Bastion{
+		Files: kubeconfigOf(s), Now: time.Now, Sleep: func(context.Context, time.Duration) error { return nil },
+	})
+	return clusters.ReadWorkloads(t.Context(), map[string][]string{"main": {"n"}})["main"]
 }
 
 // TestPageWithTooManyObjects: a page has no more objects than were asked for.
@@ -150,6 +156,58 @@ func TestTooManyBudgets(t *testing.T) {
 		if p := readWorkload(t, s).Problem; refused != (p != nil) || p != nil && (p.Kind != kubefacts.ListEndless || !strings.Contains(p.Cause, "more than 1000000")) {
 			t.Errorf("%d pages: %v", last+1, p)
 		}
+	}
+}
+
+// TestLargeBudgets: anybody who may make budgets can make 50 of 1.5 MB. One page of them is too large, so the list is read in smaller pages, which
+// grow again after them.
+func TestLargeBudgets(t *testing.T) {
+	var objects [][]byte
+	for i := range 1000 {
+		b := newBudget(fmt.Sprint("b-", i), "web", 0)
+		if i >= 20 && i < 70 {
+			b["metadata"].(kubetest.Object)["annotations"] = kubetest.Object{"a": strings.Repeat("x", 1_500_000)}
+		}
+		text, err := json.Marshal(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		objects = append(objects, text)
+	}
+	s := kubetest.Start(t)
+	s.Answer(kubetest.Budgets, func(w http.ResponseWriter, r *http.Request) {
+		first, _ := strconv.Atoi(r.URL.Query().Get("continue")) // none for the first page
+		limit, err := strconv.Atoi(r.URL.Query().Get("limit"))
+		if err != nil {
+			kubetest.Refuse(w, http.StatusBadRequest, err.Error())
+			return
+		}
+		next, after := "", first+limit
+		if after < len(objects) {
+			next = strconv.Itoa(after)
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = fmt.Fprintf(w, `{"kind": "List", "metadata": {"continue": %q}, "items": [`, next)
+		for i, o := range objects[first:min(after, len(objects))] {
+			if i > 0 {
+				_, _ = w.Write([]byte(","))
+			}
+			if _, err := w.Write(o); err != nil {
+				return // the client has gone
+			}
+		}
+		_, _ = w.Write([]byte("]}"))
+	})
+	w := readWorkload(t, s)
+	names := map[string]bool{}
+	for _, b := range w.Budgets["t"] {
+		names[b.Name] = true
+	}
+	if w.Problem != nil || len(w.Budgets["t"]) != len(objects) || len(names) != len(objects) {
+		t.Errorf("%v, %d budgets, %d names", w.Problem, len(w.Budgets["t"]), len(names))
+	}
+	if n := len(s.Requests()); n > 25 {
+		t.Errorf("%d requests: %q", n, s.Requests())
 	}
 }
 

@@ -178,7 +178,7 @@ func TestEndless(t *testing.T) {
 			}
 		}
 	})
-	if p := gatherCluster(t, engine.KubernetesCluster{}, kubeconfigOf(s), nil).Problem; p == nil || p.Kind != kubefacts.TooLarge {
+	if p := gatherCluster(t, engine.KubernetesCluster{Timeout: engine.Duration(5 * time.Minute)}, kubeconfigOf(s), nil).Problem; p == nil || p.Kind != kubefacts.TooLarge {
 		t.Errorf("%v", p)
 	}
 }

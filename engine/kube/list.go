@@ -7,13 +7,14 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 )
 
 const (
 	pageSize     = 500
-	maxPages     = 600 // of one list: 300,000 objects
-	maxRestarts  = 2   // of a list that expires before its last page
+	maxObjects   = 300_000 // of one list; a page counts as full
+	maxRestarts  = 2       // of a list that expires before its last page
 	maxContinues = 16 << 10
 )
 
@@ -43,14 +44,24 @@ func (l listing[T]) read(ctx context.Context, c *Client) error {
 	}
 }
 
+// readOnce reads the pages. A page that is too large is asked for again with a tenth of its objects, because anybody who may make objects can
+// make some that are large. Later pages grow again, so that such objects make only the pages with them small.
 func (l listing[T]) readOnce(ctx context.Context, c *Client) error {
-	q := url.Values{"limit": {fmt.Sprint(pageSize)}}
+	q := url.Values{}
 	maps.Copy(q, l.query)
-	for range maxPages {
+	limit := pageSize
+	for asked := 0; asked < maxObjects; {
+		q.Set("limit", strconv.Itoa(limit))
 		var p page[T]
-		if err := c.get(ctx, l.path+"?"+q.Encode(), &p); err != nil {
+		switch err := c.get(ctx, l.path+"?"+q.Encode(), &p); {
+		case limit > 1 && errors.As(err, &tooLargeError{}):
+			limit = max(1, limit/10)
+			continue
+		case err != nil:
 			return err
 		}
+		asked += limit
+		limit = min(2*limit, pageSize)
 		if !strings.HasSuffix(p.Kind, "List") {
 			return &notKubernetesError{fmt.Sprintf("no list, but %q", shortenText(p.Kind))}
 		}
@@ -68,5 +79,5 @@ func (l listing[T]) readOnce(ctx context.Context, c *Client) error {
 		}
 		q.Set("continue", next)
 	}
-	return endlessListError{fmt.Sprintf("it has more than %d pages", maxPages)}
+	return endlessListError{fmt.Sprintf("it has more than %d objects", maxObjects)}
 }
