@@ -272,6 +272,7 @@ var neighbours = map[string]map[string]string{
 		"engine/desired":             "a desired state has a configuration",
 		"engine/filediff":            "it compares old and new contents of files",
 		"engine/maintenance":         "a hold that was read is named by its digest",
+		"engine/rollout":             "a hold is written again only while it has the text that was read",
 		"engine/rules":               "it compares two configurations",
 		"modules/hostconfig":         "the module compares the observed resources with the configuration",
 		"modules/hostconfig/observe": "it reads the observed resources",

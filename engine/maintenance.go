@@ -58,8 +58,9 @@ type HostMaintenance struct {
 
 // ExtendHold gives a maintenance hold a later end, and perhaps another reason.
 type ExtendHold struct {
-	Hold Hold     `json:"hold"` // the hold of the host, with its reason and ticket from now on
-	For  Duration `json:"for"`  // how long it lasts from now
+	Hold   Hold     `json:"hold"`   // the hold of the host, with its reason and ticket from now on
+	For    Duration `json:"for"`    // how long it lasts from now
+	Digest string   `json:"digest"` // digest of the hold file that was read; another hold is not extended
 }
 
 // EndHold ends the hold of a host for a person. Without a digest and a run, it ends the hold of this run.

@@ -178,6 +178,8 @@ type TakeHold struct {
 
 	Renewed time.Time `json:"renewed,omitzero"` // last renewal of the hold to adopt; a hold that was renewed later is not replaced
 
+	Digest string `json:"digest,omitempty"` // digest of the hold file that is written again; missing: the host may have another hold of the run
+
 	Rollout *Rollout `json:"rollout,omitempty"` // roll-out that the host records; missing: the sequence brings no other OS
 }
 

@@ -97,9 +97,16 @@ func (k Keeper) ReadAll(ctx context.Context, hosts []string) []Reading {
 	return list
 }
 
-// Take takes the hold h of a host, renews or extends it if the host has a hold of h.Run, or adopts the hold that t names.
+// Take takes the hold h of a host, renews or extends it if the host has a hold of h.Run, or adopts the hold that t names. With t.Digest, it
+// writes only the hold again that has this text.
 func (k Keeper) Take(ctx context.Context, host string, h engine.Hold, t engine.TakeHold) error {
 	reply, err := k.Run(ctx, host, Script{TakeScript, hostscript.TakeHoldScript(h, t), helpersTimeout})
+	if t.Digest != "" {
+		if err == nil && reply.Code == hostscript.ScriptHeld && reply.Stdout == "" {
+			return &engine.Failure{Kind: engine.HeldFailure, Cause: "its hold has ended since it was read"}
+		}
+		return k.judgeReply(reply, err, "write the hold again", "its hold has changed since it was read: ")
+	}
 	if t.For == engine.KeepEnd {
 		return k.judgeOwn(reply, err, "write the hold again", notOurs)
 	}

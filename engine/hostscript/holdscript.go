@@ -32,7 +32,8 @@ func HoldScript(h engine.Hold, lasts engine.Duration, adopt string, roll *engine
 
 // TakeHoldScript returns the HoldScript of a step. With KeepEnd, a hold of h.Run keeps its end. If t.Renewed is set, the
 // script adopts only a hold that was last written at that time: a run that has
-// renewed its hold in the meantime is alive.
+// renewed its hold in the meantime is alive. If t.Digest is set, the script writes only the hold again whose text has this
+// digest, or that it has written before, and exits with ScriptHeld in all other cases.
 func TakeHoldScript(h engine.Hold, t engine.TakeHold) string {
 	h = truncateHold(h)
 	adoptLine := ""
@@ -53,6 +54,7 @@ func TakeHoldScript(h engine.Hold, t engine.TakeHold) string {
 		{"described", described},
 		{"adopt", adoptLine},
 		{"seen", seenLine},
+		{"shown", t.Digest},
 		{"note", rolloutLines(t.Rollout)},
 		{"rollout", RolloutPath},
 		{"head", strings.Join(headLines(h), "\n")},

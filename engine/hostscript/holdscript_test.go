@@ -10,6 +10,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/hostscript"
+	"holdfast/engine/resource"
 )
 
 const hour = engine.Duration(time.Hour)
@@ -251,6 +252,36 @@ func TestHoldThatHasEndedIsNotWrittenAgain(t *testing.T) {
 	h := runHold("m1")
 	h.Kind = engine.MaintenanceHold
 	stdout, stderr, code := b.run(hostscript.TakeHoldScript(h, engine.TakeHold{For: engine.KeepEnd}))
+	if left := b.hold(); code != hostscript.ScriptHeld || stdout != "" || !strings.Contains(stderr, "has ended") || left != nil {
+		t.Errorf("exit status %d, %q, %q, %v", code, stdout, stderr, left)
+	}
+}
+
+// TestOnlyTheHoldThatWasReadIsExtended: an extension that is repeated works once, and a hold that somebody has changed or ended since it was
+// read stays as it is.
+func TestOnlyTheHoldThatWasReadIsExtended(t *testing.T) {
+	b := newBox(t)
+	h := runHold("m1")
+	h.Kind, h.Ticket = engine.MaintenanceHold, "OPS-7"
+	read := b.mustRun(hostscript.HoldScript(h, hour, "", nil))
+	extend := hostscript.TakeHoldScript(h, engine.TakeHold{For: 2 * hour, Digest: resource.Digest([]byte(read))})
+	extended := readHold(t, b.mustRun(extend))
+	if lasts := extended.Expires.Sub(extended.Renewed); lasts != 2*time.Hour {
+		t.Errorf("lasts %s", lasts)
+	}
+	later := b.mustRun(hostscript.HoldScript(h, 3*hour, "", nil)) // by another command
+	if again := readHold(t, b.mustRun(extend)); !again.Expires.Equal(readHold(t, later).Expires) {
+		t.Errorf("a repeated extension changes the end %s to %s", readHold(t, later).Expires, again.Expires)
+	}
+	drained := h
+	drained.Drain = &engine.HoldDrain{Name: "pods", Cluster: "main", Node: "n-1"}
+	b.mustRun(hostscript.TakeHoldScript(drained, engine.TakeHold{For: engine.KeepEnd}))
+	b.mustBeRefused(extend)
+	if left := b.hold(); left == nil || left.Drain == nil {
+		t.Errorf("the drain is lost: %+v", left)
+	}
+	b.mustRun(hostscript.ReleaseScript(h.Owner(), engine.Release{}))
+	stdout, stderr, code := b.run(extend)
 	if left := b.hold(); code != hostscript.ScriptHeld || stdout != "" || !strings.Contains(stderr, "has ended") || left != nil {
 		t.Errorf("exit status %d, %q, %q, %v", code, stdout, stderr, left)
 	}

@@ -156,7 +156,7 @@ func (r Request) planExtension(o Observed, now time.Time) engine.HostMaintenance
 	h := *o.Facts.Hold
 	h.Reason, h.Ticket = cmp.Or(r.Reason, h.Reason), cmp.Or(r.Ticket, h.Ticket)
 	return engine.HostMaintenance{
-		Steps:   []engine.Step{{Name: "extend hold", Do: engine.Op{ExtendHold: &engine.ExtendHold{Hold: h, For: lasts}}}},
+		Steps:   []engine.Step{{Name: "extend hold", Do: engine.Op{ExtendHold: &engine.ExtendHold{Hold: h, For: lasts, Digest: resource.Digest([]byte(o.Text))}}}},
 		Message: message,
 	}
 }

@@ -153,7 +153,10 @@ func (r *stepRunner) takeMaintenanceHold(ctx context.Context, host string, t eng
 }
 
 func (r *stepRunner) extendHold(ctx context.Context, host string, x engine.ExtendHold) error {
-	err := r.keepHoldsOfPeople().Take(ctx, host, x.Hold, engine.TakeHold{For: x.For})
+	err := r.keepHoldsOfPeople().Take(ctx, host, x.Hold, engine.TakeHold{For: x.For, Digest: x.Digest})
+	if f := new(engine.Failure); errors.As(err, &f) && f.Kind == engine.HeldFailure {
+		f.Cause += "; nothing was changed: look at it with holdfast holds, and run the same command again"
+	}
 	if err == nil {
 		r.rememberHold(host, &x.Hold, x.For)
 	}

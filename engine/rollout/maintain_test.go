@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"holdfast/engine"
 	"holdfast/engine/event"
@@ -134,6 +135,42 @@ func TestMaintenanceWhoseAnswerIsLost(t *testing.T) {
 			t.Error(h)
 		}
 	})
+}
+
+// TestExtensionKeepsNewerHolds: between the read of a hold and its extension, another command of the person changes or ends the hold.
+func TestExtensionKeepsNewerHolds(t *testing.T) {
+	for name, c := range map[string]struct {
+		meanwhile func(*simulator.Site)
+		stays     bool
+		says      string
+	}{
+		"drained": {func(s *simulator.Site) {
+			s.Host("worker-0").ForgeDrain(engine.HoldDrain{Name: "pods", Cluster: "main", Node: "worker-0"})
+		}, true, "its hold has changed since it was read: held by "},
+		"released": {func(s *simulator.Site) {
+			r := releaseWorkers("worker-0")
+			r.Force = true
+			maintainBy(s.Bastion("person-2"), r)
+		}, false, "its hold has ended since it was read"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				site := newSite(simulator.Fleet(0, 1))
+				ann := site.Bastion("person-1")
+				maintainBy(ann, holdWorkers("worker-0"))
+				ann.Watch = func(e event.Event) {
+					if e.Type == event.MaintenancePlanned {
+						c.meanwhile(site)
+					}
+				}
+				end := maintainBy(ann, maintenance.Request{Action: engine.ExtendHolds, Hosts: []string{"worker-0"}, For: engine.Duration(time.Hour), Reason: "DIMM"})
+				h := site.Host("worker-0").Hold()
+				if said := findingsText(end); end.Exit != engine.ExitRefused || (h != nil) != c.stays || h != nil && (h.Drain == nil || h.Reason != "fans") || !strings.Contains(said, c.says) {
+					t.Errorf("exit %d, %s, %+v", end.Exit, said, h)
+				}
+			})
+		})
+	}
 }
 
 // TestMaintenanceOfHostsThatAreOff: a host that does not answer is named, and does not keep the others from their hold.

@@ -174,6 +174,28 @@ func TestPowerOffCountsNodes(t *testing.T) {
 	})
 }
 
+// TestHoldDrainIsNotedInANewerHold: another command of the person writes the hold right before the drain is noted in it. Nothing is lost.
+func TestHoldDrainIsNotedInANewerHold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newDrainedSite(t, engine.KubernetesDrain{})
+		writes := 0
+		s.ann.Fault = func(c simulator.Call) simulator.Fault {
+			if c.Verb == "hold" {
+				if writes++; writes == 2 {
+					newer := *s.Host("worker-0").Hold()
+					newer.Reason = "DIMM and fans"
+					s.Host("worker-0").SetHold(&newer)
+				}
+			}
+			return simulator.NoFault
+		}
+		end := s.ask(t.Context(), s.ann, holdDrained, nil)
+		if h := s.Host("worker-0").Hold(); end.Exit != engine.ExitOK || h == nil || !h.IsDrained() || h.Reason != "DIMM and fans" {
+			t.Errorf("exit %d, %s, %+v", end.Exit, findingsText(end), h)
+		}
+	})
+}
+
 // TestHoldDrainContinues: with on_timeout = "continue", the host is switched off with the pods that are left.
 func TestHoldDrainContinues(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

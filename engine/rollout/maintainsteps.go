@@ -2,8 +2,10 @@ package rollout
 
 import (
 	"context"
+	"errors"
 
 	"holdfast/engine"
+	"holdfast/engine/resource"
 )
 
 // runSteps works through the steps of a host. If its drain fails, the host is given back.
@@ -60,8 +62,23 @@ func (r *stepRunner) ownerOf(host string) engine.HoldOwner {
 	return r.holdOwner()
 }
 
-// changeHold changes the hold of a person, which keeps its end. It reads the hold before, because somebody may have extended it meanwhile.
-func (r *stepRunner) changeHold(ctx context.Context, host string, change func(*engine.Hold)) error {
+// maxHoldChanges is the number of times that a hold is read again because another command has written it meanwhile.
+const maxHoldChanges = 5
+
+// changeHold changes the hold of a person, which keeps its end. It reads the hold before, because another command of the person may have
+// changed it meanwhile.
+func (r *stepRunner) changeHold(ctx context.Context, host string, change func(*engine.Hold)) (err error) {
+	for range maxHoldChanges {
+		err = r.changeReadHold(ctx, host, change)
+		if f := new(engine.Failure); !errors.As(err, &f) || f.Kind != engine.HeldFailure {
+			return err
+		}
+	}
+	return err
+}
+
+// changeReadHold fails if another command writes the hold between its two scripts.
+func (r *stepRunner) changeReadHold(ctx context.Context, host string, change func(*engine.Hold)) error {
 	k := r.keepHoldsOfPeople()
 	seen, err := k.Read(ctx, host)
 	if err != nil {
@@ -77,7 +94,7 @@ func (r *stepRunner) changeHold(ctx context.Context, host string, change func(*e
 		return &engine.Failure{Kind: engine.HeldFailure, Cause: h.String()}
 	}
 	change(h)
-	if err := k.Take(ctx, host, *h, engine.TakeHold{For: engine.KeepEnd}); err != nil {
+	if err := k.Take(ctx, host, *h, engine.TakeHold{For: engine.KeepEnd, Digest: resource.Digest([]byte(seen.Text))}); err != nil {
 		return err
 	}
 	r.rememberHold(host, h, engine.KeepEnd)

@@ -2,6 +2,7 @@ package simulator
 
 import (
 	"encoding/json"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -106,11 +107,12 @@ func (h *Host) takeHold(b *Bastion, script string, now time.Time) rollout.Reply 
 	if h.isHeld() && !mine && !adopted {
 		return h.refuseHeld()
 	}
-	lasts := parseSeconds(vars["lasts"])
-	if lasts < 0 && !mine {
+	lasts, head := parseSeconds(vars["lasts"]), parseHoldFields(vars["head"])
+	if shown := vars["shown"]; (lasts < 0 || shown != "") && !mine {
 		return rollout.Reply{Code: hostscript.ScriptHeld}
+	} else if shown != "" && shown != resource.Digest([]byte(h.printHold(0).Stdout)) && !h.hasHead(head) {
+		return h.refuseHeld()
 	}
-	head := parseHoldFields(vars["head"])
 	if adopted && !mine {
 		b.law().CheckAdopt(&h.law)
 	}
@@ -122,6 +124,13 @@ func (h *Host) takeHold(b *Bastion, script string, now time.Time) rollout.Reply 
 		h.memory.rollout = note
 	}
 	return h.writeHold(owner.Run, head, lasts, h.clockTime(now))
+}
+
+// hasHead reports whether the hold differs from the head of a new one only in its times.
+func (h *Host) hasHead(head engine.Hold) bool {
+	now := *h.hold
+	now.Acquired, now.Renewed, now.Expires = head.Acquired, head.Renewed, head.Expires
+	return reflect.DeepEqual(now, head)
 }
 
 func (h *Host) failHold(script string, now time.Time) rollout.Reply {

@@ -7,7 +7,7 @@
 # and refusereboots.sh.
 if hold_exists; then
 	if [ -n "$shown" ]; then
-		[ "$(head -c "$most" "$file" 2>/dev/null | sha256sum | cut -c1-64)" = "$shown" ] || refuse_held
+		is_shown || refuse_held
 	else
 		has_part "$old" "$own" || refuse_held
 	fi
