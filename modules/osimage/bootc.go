@@ -55,7 +55,7 @@ func (bootc) readStatus(o engine.Outputs, f engine.Facts) engine.Facts {
 	var host struct {
 		Status struct {
 			Staged, Booted, Rollback *bootcEntry
-			OtherDeployments         []bootcEntry
+			OtherDeployments         deploymentList[bootcEntry]
 		}
 	}
 	if problem == "" {
@@ -82,6 +82,10 @@ func (bootc) readStatus(o engine.Outputs, f engine.Facts) engine.Facts {
 	keep(host.Status.Rollback, func(d *engine.Deployment) { d.Rollback, d.Locked = true, false })
 	for i := range host.Status.OtherDeployments {
 		keep(&host.Status.OtherDeployments[i], func(d *engine.Deployment) { d.Locked = false })
+	}
+	if len(f.Deployments) > maxDeployments {
+		f.Deployments = nil
+		return withProblem(f, "bootc status: "+errDeployments.Error())
 	}
 	f.Reboots.NoOstree = slices.Contains(f.Features, composefsBackend)
 	return f

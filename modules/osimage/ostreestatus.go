@@ -67,7 +67,10 @@ var (
 
 func readOstree(o engine.Outputs, f engine.Facts) engine.Facts {
 	text, problem := shell.Output(o, "ostree status")
-	f.Deployments = statusText(text)
+	var err error
+	if f.Deployments, err = statusText(text); err != nil && problem == "" {
+		problem = "ostree status: " + err.Error()
+	}
 	if out := o["ostree status json"]; out.Code == 0 && out.Stdout != "" {
 		list, err := statusJSON(out.Stdout, f.Deployments)
 		switch {
@@ -190,11 +193,14 @@ func stagedArgs(text string) string {
 //	* lab 0330….0
 //
 // Deployments begin in column one or three, their properties in five.
-func statusText(text string) []engine.Deployment {
+func statusText(text string) ([]engine.Deployment, error) {
 	var list []engine.Deployment
 	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, "\n")
 		if d, ok := deploymentLine(line); ok {
+			if len(list) == maxDeployments {
+				return nil, errDeployments
+			}
 			list = append(list, d)
 			continue
 		}
@@ -212,7 +218,7 @@ func statusText(text string) []engine.Deployment {
 			d.Origin = value
 		}
 	}
-	return list
+	return list, nil
 }
 
 func deploymentLine(line string) (engine.Deployment, bool) {
@@ -235,22 +241,25 @@ func deploymentLine(line string) (engine.Deployment, bool) {
 	}, true
 }
 
+// ostreeDeployment is a deployment in "ostree admin status --json".
+type ostreeDeployment struct {
+	Checksum  string
+	Stateroot string
+	Refspec   string
+	Serial    uint32
+	Version   string
+	Booted    bool
+	Rollback  bool
+	Staged    bool
+	Pinned    bool
+	Locked    bool `json:"finalization-locked"`
+	Target    bool `json:"soft-reboot-target"`
+}
+
 // statusJSON reads "ostree admin status --json". A deployment without an origin in it has the one from the text.
 func statusJSON(text string, fromText []engine.Deployment) ([]engine.Deployment, error) {
 	var status struct {
-		Deployments []struct {
-			Checksum  string
-			Stateroot string
-			Refspec   string
-			Serial    uint32
-			Version   string
-			Booted    bool
-			Rollback  bool
-			Staged    bool
-			Pinned    bool
-			Locked    bool `json:"finalization-locked"`
-			Target    bool `json:"soft-reboot-target"`
-		}
+		Deployments deploymentList[ostreeDeployment]
 	}
 	if err := json.Unmarshal([]byte(text), &status); err != nil {
 		return nil, err

@@ -43,7 +43,9 @@ func (rpmOstree) readStatus(o engine.Outputs, f engine.Facts) engine.Facts {
 		return f
 	}
 	text, problem := shell.Output(o, "rpm-ostree status")
-	var status struct{ Deployments []rpmDeployment }
+	var status struct {
+		Deployments deploymentList[rpmDeployment]
+	}
 	if problem == "" {
 		if err := json.Unmarshal([]byte(text), &status); err != nil {
 			problem = "rpm-ostree status: " + err.Error()
