@@ -27,7 +27,7 @@ func (r Request) planPower(o Observed) engine.HostMaintenance {
 		s.Ordered, s.CheckHold = true, !r.Force
 		limit += engine.CutCheckTimeout
 		m.Under = st.Hold.Owner()
-		m.Steps = append(m.Steps, shutDownStep(*st.Hold))
+		m.Steps = append(m.Steps, r.shutDown(engine.ShutDown(m.Under)))
 	}
 	m.Steps = append(m.Steps, engine.Step{Name: "power " + string(s.To), Do: engine.Op{SwitchPower: &s}, Timeout: limit})
 	if st.Kind != standing.Free {
@@ -59,8 +59,9 @@ func (r Request) planPower(o Observed) engine.HostMaintenance {
 	return leaveAlone(engine.HeldFailure, st.Describe()+"; --force switches its power all the same")
 }
 
-func shutDownStep(h engine.Hold) engine.Step {
-	return engine.Step{Name: "shut down", Do: engine.Op{ShutDown: &engine.ShutDown{Run: h.Run, Bastion: h.Bastion}}}
+// shutDown shuts a held host down. By force, the power of a host that cannot shut down is cut.
+func (r Request) shutDown(down engine.ShutDown) engine.Step {
+	return engine.Step{Name: "shut down", Do: engine.Op{ShutDown: &down}, MayFail: r.Force}
 }
 
 // answerTimeout is the time until a host answers that was switched on.
@@ -70,7 +71,7 @@ const answerTimeout = engine.Duration(30 * time.Minute)
 func (r Request) offSteps(down engine.ShutDown) []engine.Step {
 	return []engine.Step{
 		{Name: "stay off", Do: engine.Op{StayOff: &engine.StayOff{}}},
-		{Name: "shut down", Do: engine.Op{ShutDown: &down}},
+		r.shutDown(down),
 		r.cutPower(true),
 	}
 }

@@ -61,7 +61,8 @@ func TestPowerPlans(t *testing.T) {
 			continue
 		}
 		if down := h.Steps[0].Do.ShutDown; down != nil {
-			if h.Steps = h.Steps[1:]; *down != (engine.ShutDown{Run: c.seen.Facts.Hold.Run, Bastion: c.seen.Facts.Hold.Bastion}) || !h.Steps[0].Do.SwitchPower.Ordered || h.Steps[0].Do.SwitchPower.CheckHold == c.force {
+			mayFail := h.Steps[0].MayFail
+			if h.Steps = h.Steps[1:]; mayFail != c.force || *down != (engine.ShutDown{Run: c.seen.Facts.Hold.Run, Bastion: c.seen.Facts.Hold.Bastion}) || !h.Steps[0].Do.SwitchPower.Ordered || h.Steps[0].Do.SwitchPower.CheckHold == c.force {
 				t.Errorf("%s: %+v, then %+v", name, down, h.Steps[0])
 			}
 			c.step = "power off"
@@ -95,7 +96,8 @@ func TestPowerOfHolds(t *testing.T) {
 		"hold off":                    {hold, free, true, false, "hold, stay off, shut down, power off"},
 		"hold off, mine":              {hold, mine, true, false, "stay off, shut down, power off"},
 		"hold off, mine when seen":    {hold, last(mine), true, false, "wait for power off"},
-		"the same, forced":            {hold, last(mine), true, true, "power off"},
+		"hold off, mine, forced":      {hold, mine, true, true, "stay off, shut down, power off"},
+		"mine when seen, forced":      {hold, last(mine), true, true, "power off"},
 		"hold off, that of bob":       {hold, bobs, true, false, "hold, stay off, shut down, power off"}, // the script refuses it
 		"release":                     {release, mine, false, false, "end hold"},
 		"release, changed":            {release, changed, false, false, "power as before, end hold"},
@@ -113,7 +115,7 @@ func TestPowerOfHolds(t *testing.T) {
 			t.Errorf("%s: %q, %v", name, got, h.Failure)
 		}
 		for _, s := range h.Steps {
-			if s.MayFail != (c.force && s.Do.PowerAsBefore != nil) {
+			if s.MayFail != (c.force && (s.Do.PowerAsBefore != nil || s.Do.ShutDown != nil)) {
 				t.Errorf("%s: %+v", name, s)
 			}
 		}

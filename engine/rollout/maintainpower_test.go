@@ -225,6 +225,31 @@ func TestPowerOffOfARememberedHold(t *testing.T) {
 	}
 }
 
+// TestPowerOffOfAStuckHost: systemd of a held host does not answer. The power of the host is cut only by force.
+func TestPowerOffOfAStuckHost(t *testing.T) {
+	for name, off := range map[string]maintenance.Request{"power off": {Action: engine.PowerHostsOff}, "hold --power-off": holdOff} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				site, bmc, ask := poweredSite()
+				site.Host("worker-0").Change(func(t *simulator.Traits) { t.Stubborn = true })
+				ask(t.Context(), maintenance.Request{Action: engine.HoldHosts, Reason: "DIMM"}, nil)
+				end := ask(t.Context(), off, nil)
+				if said := findingsText(end); end.Exit == engine.ExitOK || len(bmc.sent) > 0 || !strings.Contains(said, "use --force to cut its power") {
+					t.Errorf("exit %d, %s, %+v", end.Exit, said, bmc)
+				}
+				off.Force = true
+				told := false
+				end = ask(t.Context(), off, func(e event.Event) {
+					told = told || e.Type == event.Warned && e.Message == "worker-0: shut down: the host does not shut down: exit status 1; its power is cut all the same"
+				})
+				if end.Exit != engine.ExitOK || bmc.power != "Off" || !told {
+					t.Errorf("forced: exit %d, %s, %+v, told %v", end.Exit, findingsText(end), bmc, told)
+				}
+			})
+		})
+	}
+}
+
 // TestPowerOffChecksTheHold: while a host shuts down, another person switches it on and holds it. Its power is not cut.
 func TestPowerOffChecksTheHold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

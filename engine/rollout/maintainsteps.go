@@ -25,7 +25,7 @@ func (m *maintainer) runSteps(ctx context.Context, action engine.MaintenanceActi
 			continue
 		case ctx.Err() != nil:
 		case s.MayFail:
-			m.gatherer.emitWarning(h.Host + ": " + s.Name + ": " + f.Cause + "; its hold ends all the same")
+			m.gatherer.emitWarning(h.Host + ": " + s.Name + ": " + f.Cause + "; " + describeRest(action) + " all the same")
 			continue
 		case len(h.Undo) > 0 && (s.Do.DrainNode != nil || s.Do.Command != nil):
 			return m.giveBack(ctx, hp, h, f)
@@ -36,6 +36,14 @@ func (m *maintainer) runSteps(ctx context.Context, action engine.MaintenanceActi
 		return f
 	}
 	return nil
+}
+
+// describeRest describes the rest of the steps of a host after a step that may fail.
+func describeRest(action engine.MaintenanceAction) string {
+	if action == engine.ReleaseHosts {
+		return "its hold ends"
+	}
+	return "its power is cut"
 }
 
 // giveBack undoes a drain that failed, and ends the hold if this command has taken it.

@@ -18,7 +18,7 @@ func (r *stepRunner) runPowerOperation(ctx context.Context, hp engine.HostPlan, 
 	case do.AwaitAnswer != nil:
 		return r.awaitAnswer(ctx, hp.Host)
 	case do.ShutDown != nil:
-		return r.shutDown(ctx, hp.Host, *do.ShutDown)
+		return r.shutDown(ctx, hp.Host, s)
 	case r.Power == nil:
 		return fmt.Errorf("this run has no access to the power of hosts, which %q needs", s.Name)
 	case do.StayOff != nil:
@@ -33,7 +33,8 @@ func (r *stepRunner) runPowerOperation(ctx context.Context, hp engine.HostPlan, 
 const shutDownTimeout = 2 * time.Minute
 
 // shutDown tells a held host to shut down. A lost answer is no failure, because a host that shuts down may not send it.
-func (r *stepRunner) shutDown(ctx context.Context, host string, d engine.ShutDown) error {
+func (r *stepRunner) shutDown(ctx context.Context, host string, s engine.Step) error {
+	d := *s.Do.ShutDown
 	var sent atomic.Bool
 	owner := engine.HoldOwner(d)
 	if d.Run == "" {
@@ -49,7 +50,11 @@ func (r *stepRunner) shutDown(ctx context.Context, host string, d engine.ShutDow
 	case reply.Code == hostscript.ScriptHeld:
 		return &engine.Failure{Kind: engine.HeldFailure, Cause: textutil.Printable(hostscript.DescribeHolder(reply))}
 	case reply.Code != 0:
-		return &engine.Failure{Kind: engine.CannotFailure, Cause: fmt.Sprintf("the host does not shut down: exit status %d; look at it, and use --force to cut its power", reply.Code), Stderr: r.Secrets.KeepTail(reply.Stderr, 4096)}
+		cause := fmt.Sprintf("the host does not shut down: exit status %d", reply.Code)
+		if !s.MayFail {
+			cause += "; look at it, and use --force to cut its power"
+		}
+		return &engine.Failure{Kind: engine.CannotFailure, Cause: cause, Stderr: r.Secrets.KeepTail(reply.Stderr, 4096)}
 	}
 	return nil
 }

@@ -34,7 +34,7 @@ type Traits struct {
 	KexecKind  bool          // the host can kexec
 	Lax        bool          // the host does not check which OS its member runs from
 	Unprepared bool          // the host cannot prepare a soft reboot or a kexec, and reboots in full instead if it may
-	Stubborn   bool          // the host refuses to reboot
+	Stubborn   bool          // the host refuses to reboot and to shut down
 	Failing    []string      // units that have failed after a reboot
 	Missing    []string      // units that do not run after a reboot
 	Ending     bool          // these units start again and again, and end soon each time

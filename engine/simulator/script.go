@@ -100,6 +100,9 @@ func (h *Host) shutDown(now time.Time) rollout.Reply {
 	if h.hold == nil || h.hold.Kind != engine.MaintenanceHold {
 		return rollout.Reply{Code: hostscript.ScriptHeld, Stderr: "hold: the host is not held\n"}
 	}
+	if h.traits.Stubborn {
+		return rollout.Reply{Code: 1, Stderr: "Failed to start transient service unit: Connection timed out\n"}
+	}
 	h.staged, h.goes = "", time.Time{}
 	h.goDown(now)
 	h.returns, h.downBy, h.runsOn = time.Time{}, engine.FullReboot, false
