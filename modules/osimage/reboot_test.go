@@ -1,8 +1,11 @@
 package osimage
 
 import (
+	"os"
 	"regexp"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -96,6 +99,11 @@ func TestAPlainReboot(t *testing.T) {
 		b.Want(b.stage(d), 0, "staged and locked")
 		b.Run("ostree admin lock-finalization --unlock")
 	}
+	unwatched := func(b *osHost) {
+		b.Mkdir("var/lib/holdfast/tx/r0/probation")
+		b.Write("var/lib/holdfast/write.lock", "run r0")
+	}
+	watched := func(b *osHost) { unwatched(b); b.lockWrites() }
 	cases := map[string]struct {
 		do   func(*osHost)
 		code int
@@ -115,7 +123,8 @@ func TestAPlainReboot(t *testing.T) {
 		"a kexec is ready":       {func(b *osHost) { b.Write("kexec-loaded", "1") }, 0, "rebooting\n", "rebooted unlocked\n"},
 		"not held":               {func(b *osHost) { b.Remove(engine.HoldPath) }, hostscript.ScriptHeld, "not held by this run", ""},
 		"held by a person":       {func(b *osHost) { b.Hold(engine.MaintenanceHold, "m1") }, hostscript.ScriptHeld, "someone else", ""},
-		"a login is not proved":  {func(b *osHost) { b.Mkdir("var/lib/holdfast/tx/r0/probation") }, hostscript.ScriptChanged, "waits for a new login", ""},
+		"a login is not proved":  {watched, hostscript.ScriptChanged, "waits for a new login", ""},
+		"its watch is gone":      {unwatched, 0, "rebooting\n", "rebooted unlocked\n"},
 		"a reboot is under way":  {func(b *osHost) { b.Write("unit-fails", "") }, 1, "already loaded", ""},
 		"refused":                {func(b *osHost) { b.Write("fail-reboot", "Call to Reboot failed: Access denied") }, 1, "Access denied", ""},
 		"refused, or not at all": {func(b *osHost) { b.Write("fail-reboot", "Connection reset by peer"); b.Write("system", "stopping") }, 0, "rebooting\n", "is-system-running\n"},
@@ -157,5 +166,37 @@ func TestARebootAsksForTheHoldOnceMore(t *testing.T) {
 	b.Want(b.Run(swapped), hostscript.ScriptHeld, "held by someone else")
 	if strings.Contains(b.Log(), "rebooted") {
 		t.Error("a host is rebooted that a person holds")
+	}
+}
+
+// lockWrites holds the lock of writes until the test ends, as the watch of a write on probation does.
+func (b *osHost) lockWrites() {
+	b.T.Helper()
+	b.Write("var/lib/holdfast/write.lock", "run r0, locked") // hosts with the same files share one run of a script
+	f, err := os.Open(b.Root + "/var/lib/holdfast/write.lock")
+	if err == nil {
+		b.T.Cleanup(func() { _ = f.Close() })
+		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX)
+	}
+	if err != nil {
+		b.T.Fatal(err)
+	}
+}
+
+// TestWatchWithoutFlock: on a host without flock, the process of the watch decides.
+func TestWatchWithoutFlock(t *testing.T) {
+	for watcher, code := range map[string]int{strconv.Itoa(os.Getpid()): hostscript.ScriptChanged, "4999999": 0, "": 0} {
+		b := newOSHost(t)
+		b.Hold(engine.RunHold, "r1")
+		b.Mkdir("var/lib/holdfast/tx/r0/probation")
+		if watcher != "" {
+			b.Write("var/lib/holdfast/tx/r0/watcher", watcher+"\n")
+		}
+		script := b.plainRebootStep()
+		without := strings.ReplaceAll(script, "command -v flock", "command -v no-flock")
+		if without == script {
+			t.Fatal("the script does not look for flock")
+		}
+		b.Want(b.Run(without), code, "")
 	}
 }

@@ -2,8 +2,20 @@
 # It needs: what (for messages), unit, job, kind (soft, kexec, or nothing), and asked (uptime at
 # which the order arrived).
 kind=${kind:-}
+
+# is_watched reports whether a write on probation still has its watch, which holds the lock of writes. A power cut ends the
+# watch and leaves the directory.
+is_watched() {
+	if ! command -v flock >/dev/null 2>&1; then
+		watch=$(cat "${1%/*}/watcher" 2>/dev/null) && kill -0 "$watch" 2>/dev/null
+	elif [ -e /var/lib/holdfast/write.lock ]; then
+		! flock -n /var/lib/holdfast/write.lock true
+	else
+		false
+	fi
+}
 for trial in /var/lib/holdfast/tx/*/probation; do
-	[ ! -e "$trial" ] || refuse_changed "reboot: a write of holdfast waits for a new login, and is undone without one within minutes; try again then"
+	[ ! -e "$trial" ] || ! is_watched "$trial" || refuse_changed "reboot: a write of holdfast waits for a new login, and is undone without one within minutes; try again then"
 done
 [ -d "$work" ] || mkdir -m 0700 "$work"
 script=$(mktemp "$work/finalize.XXXXXX")
