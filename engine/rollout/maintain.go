@@ -185,23 +185,23 @@ func (r *stepRunner) endHold(ctx context.Context, host string, e engine.EndHold)
 const runPause = 5 * time.Second
 
 // awaitRuns waits until no run that is under way holds one of the hosts. The hold of a run that has failed or expired ends only by
-// another run, or by a person.
+// another run, or by a person. A host that does not answer may be rebooted by the run that held it, until that hold has expired.
 func (m *maintainer) awaitRuns(ctx context.Context, hosts []string) {
-	told, holders := "", map[string]string{}
+	told, holders := "", map[string]*engine.Hold{}
 	for {
 		var busy []string
 		for _, r := range m.steps.keepHoldsOfPeople().ReadAll(ctx, hosts) {
 			name := r.Facts.Host
 			st := standing.View{Run: m.steps.holdOwner(), Dead: m.steps.Dead}.JudgeFacts(r.Facts)
 			switch {
-			case st.Kind == standing.Unreached && holders[name] != "": // the run reboots it
-			case st.Kind == standing.HeldByRun && !st.HasFailed() && !st.Hold.Expired(m.steps.Clock.Now()):
-				holders[name] = name + " (" + st.Hold.String() + ")"
+			case st.Kind == standing.Unreached: // the run that held it may reboot it
+			case st.Kind == standing.HeldByRun && !st.HasFailed():
+				holders[name] = st.Hold
 			default:
-				holders[name] = ""
+				holders[name] = nil
 			}
-			if holders[name] != "" {
-				busy = append(busy, holders[name])
+			if h := holders[name]; h != nil && !h.Expired(m.steps.Clock.Now()) {
+				busy = append(busy, name+" ("+h.String()+")")
 			}
 		}
 		if len(busy) == 0 {

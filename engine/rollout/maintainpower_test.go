@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"holdfast/engine"
 	"holdfast/engine/event"
@@ -351,6 +352,39 @@ func TestHoldPowerOffIsKilled(t *testing.T) {
 			return
 		}
 	}
+}
+
+// TestHoldWaitsNotForARunThatHasEnded: the host of a run does not come back from its reboot. The person waits until the hold of the run has ended.
+func TestHoldWaitsNotForARunThatHasEnded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site := newSite(workerFleet(1, setMaxUnavailable(1)))
+		ann, run := site.Bastion("person-1"), site.Bastion("run-1")
+		site.Host("worker-0").Change(func(t *simulator.Traits) { t.NoReturn = true })
+		var held event.RunEnd
+		var ended time.Time
+		var waiting sync.WaitGroup
+		once := sync.Once{}
+		run.Watch = func(e event.Event) {
+			if e.Type == event.StepStarted && e.Step == "reboot" {
+				once.Do(func() {
+					waiting.Go(func() {
+						run := ann.Run()
+						r := holdWorkers("worker-0")
+						r.Holder, r.Bastion, r.Wait = run.Start.Holder, run.Start.Bastion, true
+						ctx, cancel := context.WithTimeout(context.Background(), 48*time.Hour)
+						defer cancel()
+						held, ended = run.Maintain(ctx, r), time.Now()
+					})
+				})
+			}
+		}
+		failOnErrors(t, checkEnd(applyRun(run), engine.ExitFailed))
+		waiting.Wait()
+		expires := site.Host("worker-0").Hold().Expires
+		if held.Exit != engine.ExitUnreachable || ended.Before(expires) || ended.After(expires.Add(time.Minute)) {
+			t.Errorf("exit %d at %s, the hold of the run ends at %s: %s", held.Exit, ended, expires, findingsText(held))
+		}
+	})
 }
 
 // TestHoldWaitsForARun: with Wait, a host of a run is held as soon as the run has released it.
