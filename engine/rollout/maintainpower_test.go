@@ -27,10 +27,18 @@ type controller struct {
 	dark   error  // of each change of the light
 	power  string
 	sent   []engine.PowerTarget
+
+	ignores bool          // a change of the policy is accepted, and has no effect
+	lag     time.Duration // of a change of the policy
+	next    string        // the policy from due on
+	due     time.Time
 }
 
 func (c *controller) Read(context.Context, engine.Host) (engine.PowerState, error) {
 	light := c.light
+	if c.next != "" && !time.Now().Before(c.due) {
+		c.policy, c.next = c.next, ""
+	}
 	if c.word != "" {
 		return engine.PowerState{Power: c.power, PowerKeeping: engine.PowerKeeping{RestorePolicy: c.policy, Indicator: c.word}}, nil
 	}
@@ -38,8 +46,12 @@ func (c *controller) Read(context.Context, engine.Host) (engine.PowerState, erro
 }
 
 func (c *controller) Keep(_ context.Context, _ engine.Host, k engine.PowerKeeping) error {
-	if k.RestorePolicy != "" {
+	switch {
+	case k.RestorePolicy == "" || c.ignores:
+	case c.lag == 0:
 		c.policy = k.RestorePolicy
+	default:
+		c.next, c.due = k.RestorePolicy, time.Now().Add(c.lag)
 	}
 	if k.Light != nil && c.dark == nil {
 		c.light = *k.Light
@@ -137,6 +149,33 @@ func TestHoldPowerOff(t *testing.T) {
 		}
 		if h := site.Host("worker-0").Hold(); h != nil || bmc.policy != "LastState" || bmc.light || bmc.power != "On" || !slices.Equal(bmc.sent, []engine.PowerTarget{engine.PowerOff, engine.PowerOn}) {
 			t.Errorf("%+v, %+v", h, bmc)
+		}
+	})
+}
+
+// TestPolicyIsReadBack: a controller accepts a change of the power after a power cut, and does not carry it out, or only later. A host does not
+// count as one that stays off before its controller reports that, and keeps its hold until its setting is restored.
+func TestPolicyIsReadBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site, bmc, ask := poweredSite()
+		bmc.ignores = true
+		end := ask(t.Context(), holdOff, nil)
+		if said := findingsText(end); end.Exit != engine.ExitFailed || bmc.power != "On" || !strings.Contains(said, `accepted AlwaysOff as the power after a power cut, and still reports "LastState"`) {
+			t.Errorf("exit %d, %s, %+v", end.Exit, said, bmc)
+		}
+		bmc.ignores, bmc.lag = false, 4*time.Second
+		if end := ask(t.Context(), holdOff, nil); end.Exit != engine.ExitOK || bmc.policy != "AlwaysOff" || bmc.power != "Off" {
+			t.Fatalf("late: exit %d, %s, %+v", end.Exit, findingsText(end), bmc)
+		}
+		bmc.ignores = true
+		end = ask(t.Context(), releaseOn, nil)
+		if said := findingsText(end); end.Exit != engine.ExitFailed || site.Host("worker-0").Hold() == nil || !strings.Contains(said, `accepted LastState as the power after a power cut, and still reports "AlwaysOff"`) {
+			t.Errorf("release: exit %d, %s, %+v", end.Exit, said, site.Host("worker-0").Hold())
+		}
+		force := releaseOn
+		force.Force = true
+		if end := ask(t.Context(), force, nil); end.Exit != engine.ExitOK || site.Host("worker-0").Hold() != nil {
+			t.Errorf("forced: exit %d, %s", end.Exit, findingsText(end))
 		}
 	})
 }

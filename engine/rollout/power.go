@@ -139,6 +139,9 @@ func (r *stepRunner) changePower(ctx context.Context, hp engine.HostPlan, s engi
 		if err := r.Power.Keep(ctx, host, engine.PowerKeeping{RestorePolicy: keep.RestorePolicy}); err != nil {
 			return err
 		}
+		if err := r.awaitPolicy(ctx, host, keep.RestorePolicy); err != nil {
+			return err
+		}
 	}
 	if light == (engine.PowerKeeping{}) {
 		return nil
@@ -147,6 +150,30 @@ func (r *stepRunner) changePower(ctx context.Context, hp engine.HostPlan, s engi
 		r.noteEvent(event.Event{Type: event.StepProgress, Host: hp.Host, Pool: hp.Pool, Cluster: hp.Cluster, Step: s.Name, Message: "its light was not changed: " + r.Secrets.Hide(err.Error())})
 	}
 	return nil
+}
+
+// A BMC may accept a setting before it carries it out, or never carry it out.
+const (
+	policyTime  = 10 * time.Second // until the BMC reports the setting
+	policyPause = time.Second
+)
+
+// awaitPolicy waits until the controller of a host reports a power after a power cut.
+func (r *stepRunner) awaitPolicy(ctx context.Context, host engine.Host, policy string) error {
+	for began := r.Clock.Now(); ; {
+		now, err := r.Power.Read(ctx, host)
+		switch late := r.Clock.Now().Sub(began) >= policyTime; {
+		case err == nil && now.RestorePolicy == policy:
+			return nil
+		case late && err != nil:
+			return err
+		case late:
+			return &engine.Failure{Kind: engine.CannotFailure, Cause: fmt.Sprintf("the controller accepted %s as the power after a power cut, and still reports %q after %s; set it in the firmware of the host, and repeat the command", r.cutWord(policy), r.cutWord(now.RestorePolicy), policyTime)}
+		}
+		if err := r.Clock.Sleep(ctx, policyPause); err != nil {
+			return err
+		}
+	}
 }
 
 // answerPause is the time between two attempts to reach a host that was switched on.
