@@ -93,7 +93,7 @@ func forEachHost(hosts []probedHost, do func(i int)) {
 }
 
 // listMembers asks etcd on all hosts except those with data of a replaced cluster. Only other hosts may claim that this
-// cluster was replaced. So while a quorum of it is healthy, the members count as unknown.
+// cluster was replaced. So while a quorum of it lives, the members count as unknown.
 func (o observer) listMembers(ctx context.Context, probed []probedHost) etcd.MemberList {
 	var replaced, others []string
 	for _, p := range probed {
@@ -106,7 +106,7 @@ func (o observer) listMembers(ctx context.Context, probed []probedHost) etcd.Mem
 	list := o.Etcd.Members(ctx, replaced...)
 	if len(replaced) > 0 {
 		old := membership.CountVoters(o.Etcd.Members(ctx, others...).Members)
-		if old.Voters > 0 && old.Margin() >= 0 {
+		if old.QuorumLives() {
 			list.Problem = fmt.Sprintf("the data of %s are said to be of a cluster that a restore has replaced, but %d of its %d voters are healthy; "+
 				"if it was replaced, stop etcd there: systemctl stop %s", strings.Join(replaced, ", "), old.Healthy, old.Voters, o.Cluster.Managed.Unit)
 		}

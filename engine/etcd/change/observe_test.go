@@ -36,9 +36,9 @@ func TestReplacedClusterLives(t *testing.T) {
 	for _, c := range []struct {
 		healthy  int
 		problems bool
-	}{{1, false}, {2, true}} {
+	}{{0, false}, {1, true}, {2, true}} {
 		cluster := &fakeEtcd{members: []membership.Member{{ID: "1", Name: "a", Host: "a", Healthy: true}}, old: []membership.Member{
-			{ID: "2", Name: "b", Host: "b", Healthy: true}, {ID: "3", Name: "c", Host: "c", Healthy: c.healthy > 1}, {ID: "4", Name: "a", Host: "a"},
+			{ID: "2", Name: "b", Host: "b", Healthy: c.healthy > 0}, {ID: "3", Name: "c", Host: "c", Healthy: c.healthy > 1}, {ID: "4", Name: "a", Host: "a"},
 		}}
 		r := newFakeRun(&fakeHosts{}, cluster)
 		list := observer{r}.listMembers(t.Context(), []probedHost{

@@ -36,7 +36,11 @@ func (d decision) nextChange() (MemberStep, error) {
 	case len(d.Alarms) > 0:
 		return MemberStep{}, d.refuseCluster(HasAlarm, "alarm "+strings.Join(d.Alarms, ", ")+"; clear it before the membership changes")
 	}
-	if c := d.countVoters(); c.Margin() < 0 {
+	switch c := d.countVoters(); {
+	case c.Margin() < 0 && c.QuorumLives():
+		return MemberStep{}, d.refuseCluster(QuorumLost, fmt.Sprintf("%d of %d voters are healthy, and the quorum is %d, but a read was answered that needs a quorum: "+
+			"the others live, and this machine does not reach them; repair the way to %s, and restore nothing", c.Healthy, c.Voters, c.Quorum(), strings.Join(unseenVoters(d.Members), ", ")))
+	case c.Margin() < 0:
 		return MemberStep{}, d.refuseCluster(QuorumLost, fmt.Sprintf("%d of %d voters are healthy, and the quorum is %d: etcd accepts no change; "+
 			"start the others, or if they are gone for good: holdfast etcd restore %s", c.Healthy, c.Voters, c.Quorum(), d.Cluster))
 	}

@@ -27,8 +27,22 @@ func CountVoters(members []Member) Count {
 	return c
 }
 
+// unseenVoters returns the names of the voters that are not healthy.
+func unseenVoters(members []Member) (names []string) {
+	for _, m := range members {
+		if !m.Learner && !m.Healthy {
+			names = append(names, m.DisplayName())
+		}
+	}
+	return names
+}
+
 // Quorum returns how many voters must be healthy.
 func (c Count) Quorum() int { return etcdfacts.QuorumOf(c.Voters) }
+
+// QuorumLives reports whether a quorum lives, also one that this machine does not see whole: a voter is healthy only if it has
+// answered a read that needs the consent of a quorum.
+func (c Count) QuorumLives() bool { return c.Healthy > 0 }
 
 // Margin returns how many healthy voters there are beyond the quorum.
 func (c Count) Margin() int { return c.Healthy - c.Quorum() }

@@ -73,6 +73,10 @@ func (s State) nextLiving() (Step, error) {
 	})
 	if !ok {
 		c := membership.CountVoters(s.Answers)
+		if c.Margin() < 0 {
+			return Step{}, s.refuseRestore(QuorumLives, fmt.Sprintf("%s, and only %d answers a read, but that needs the consent of %d: "+
+				"a quorum lives that this machine does not see; repair the way to the others", countVoters(c.Voters), c.Healthy, c.Quorum()))
+		}
 		return Step{}, s.refuseRestore(QuorumLives, fmt.Sprintf("%s, %d answer: the quorum of %d lives; "+
 			"replace single members with holdfast etcd members apply", countVoters(c.Voters), c.Healthy, c.Quorum()))
 	}

@@ -54,6 +54,10 @@ func TestRefusals(t *testing.T) {
 			s.Hosts[0].Record, s.Hosts[0].Phase = membership.Restoring, restore.Ready
 			s.Answers = []membership.Member{{Host: "a", Healthy: true}, {Host: "b", Healthy: true}, {Host: "c"}}
 		}, "3 voters, 2 answer: the quorum of 2 lives"},
+		{"one of them reads, so others live", threeHosts("ruu"), func(s *restore.State) {
+			s.Lost = []string{"b", "c"}
+			s.Answers = []membership.Member{{ID: "1a", Host: "a", Healthy: true}, {ID: "1b", Host: "b"}, {ID: "1c", Host: "c"}}
+		}, "a quorum lives that this machine does not see"},
 		{"stopped", threeHosts("ddn"), nil, "3 voters (as the data of b says), 2 have their data (a, b): the quorum of 2 may live"},
 		{"unreachable", threeHosts("dnu"), nil, "host c is unreachable (no route): its member may live; if it is gone for good, use --lost c"},
 		{"a living one is said to be lost", threeHosts("rrn"), func(s *restore.State) {
@@ -112,6 +116,10 @@ func TestInterruptedGoesOnlyOnWithItsSource(t *testing.T) {
 	s := threeHosts("dnn")
 	s.Hosts[0].Record, s.Hosts[0].Phase, s.Hosts[0].Of = membership.Restoring, restore.Ready, s.Source().Identity
 	if f := restore.Plan(s); f.Refusal != nil || f.Steps[0].Action != restore.SetAside {
+		t.Errorf("%+v", f)
+	}
+	s.Hosts[0].Data.Revision += 5000 // the cluster has lived again, and taken writes
+	if f := restore.Plan(s); f.Refusal != nil || f.Steps[0].Action != restore.Preflight || f.Steps[1].Action != restore.Build {
 		t.Errorf("%+v", f)
 	}
 	s.Hosts[0].Of = "another"

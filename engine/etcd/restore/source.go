@@ -1,13 +1,17 @@
 package restore
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+)
 
 // listSources returns the data that a restore may use, those with the highest revision first. checkHistories refuses to compare
 // revisions of several histories.
 func (s State) listSources() []Source {
 	var list []Source
 	for _, h := range s.dataHosts() {
-		list = append(list, Source{Identity: "data-" + h.Name + "-" + h.DataOf + "-" + h.DataCluster, Host: h.Name, Data: h.Data})
+		identity := fmt.Sprintf("data-%s-%s-%s-%d", h.Name, h.DataOf, h.DataCluster, h.Data.Revision) // the member may have run again since
+		list = append(list, Source{Identity: identity, Host: h.Name, Data: h.Data})
 	}
 	slices.SortStableFunc(list, func(a, b Source) int { return int(min(1, max(-1, b.Revision-a.Revision))) })
 	return list

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"holdfast/engine/etcd/membership"
-	"holdfast/engine/etcdfacts"
 )
 
 // State is everything that is known about a cluster and its hosts at one
@@ -135,7 +134,4 @@ func (s State) isFresher(h Host, snapshot Source) bool {
 	return s.hasAncestor(snapshot.Members) && !s.hasAncestor(h.Data.Members)
 }
 
-func (s State) quorumLives() bool {
-	c := membership.CountVoters(s.Answers)
-	return c.Voters > 0 && c.Healthy >= etcdfacts.QuorumOf(c.Voters)
-}
+func (s State) quorumLives() bool { return membership.CountVoters(s.Answers).QuorumLives() }
