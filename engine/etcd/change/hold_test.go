@@ -25,10 +25,15 @@ type fakeHosts struct {
 	checked int
 	taken   int
 	started int
+	data    []string // hosts with data of etcd
 }
 
-func (f *fakeHosts) Run(_ context.Context, _ engine.Host, script Script) (engine.Output, error) {
+func (f *fakeHosts) Run(_ context.Context, h engine.Host, script Script) (engine.Output, error) {
 	switch script.Purpose {
+	case ProbeHost:
+		if slices.Contains(f.data, h.Name) {
+			return engine.Output{Stdout: "data\n"}, nil
+		}
 	case Purpose(hold.CheckScript):
 		if script.Text != hostscript.CheckHoldScript(testOwner) {
 			return engine.Output{Code: hostscript.ScriptHeld}, nil

@@ -40,7 +40,7 @@ func (h *fakeHook) RunCommand(context.Context) error {
 func TestHookIsRemembered(t *testing.T) {
 	t.Parallel()
 	var done []string
-	hosts, cluster := &fakeHosts{}, &fakeEtcd{members: []membership.Member{
+	hosts, cluster := &fakeHosts{data: []string{"a", "b"}}, &fakeEtcd{members: []membership.Member{
 		{ID: "1", Name: "a", Host: "a", Healthy: true, Leader: true}, {ID: "2", Name: "b", Host: "b", Healthy: true, Learner: true, CaughtUp: true},
 	}}
 	r := newFakeRun(hosts, cluster)

@@ -158,6 +158,9 @@ func (o observer) observeHost(ctx context.Context, h engine.Host) probedHost {
 	if s.unmounted != "" {
 		out.Unreachable = s.unmounted + " is not mounted; mount it: its data may be there"
 	}
+	if s.dataDir != "" && s.dataDir != o.Cluster.Managed.DataDir { // nothing may conclude from the other folder that there are no data
+		out.Unreachable = fmt.Sprintf("etcd on it has its data in %s, and data_dir of the cluster is %s; set data_dir back", s.dataDir, o.Cluster.Managed.DataDir)
+	}
 	out.HasData, out.DataOf, out.Running, out.Record = s.data, s.dataOf, s.running, s.record
 	return probedHost{out, s, readClock(s.clock, asked)}
 }

@@ -29,6 +29,21 @@ func TestForeignRecord(t *testing.T) {
 	}
 }
 
+// TestDataDirOfTheHost: without data in data_dir, a host has no data. So data_dir must be the folder that etcd there uses.
+func TestDataDirOfTheHost(t *testing.T) {
+	t.Parallel()
+	for dir, problem := range map[string]string{"": "", "/var/lib/etcd/default": "", "/var/lib/etcd": "has its data in /var/lib/etcd, and data_dir of the cluster is /var/lib/etcd/default"} {
+		output := "clock 1700000000\n"
+		if dir != "" {
+			output += "datadir " + dir + "\n"
+		}
+		r := &Run{Cluster: engine.Cluster{Managed: &engine.ManagedMembers{DataDir: "/var/lib/etcd/default"}}, Hosts: answerAll(output)}
+		if h := (observer{r}).observeHost(t.Context(), engine.Host{Name: "a"}).host; (h.Unreachable == "") != (problem == "") || !strings.Contains(h.Unreachable, problem) {
+			t.Errorf("%q: %q", dir, h.Unreachable)
+		}
+	}
+}
+
 // TestReplacedClusterLives: that a cluster was replaced may be a lie of one host. While a quorum of that cluster is healthy,
 // its members are not known, so nothing is changed, and its data are not set aside.
 func TestReplacedClusterLives(t *testing.T) {

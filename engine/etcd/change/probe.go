@@ -14,7 +14,7 @@ import (
 )
 
 // probeScript prints the state of the host, one word a line: data, running, "record TEXT", "wal HEX", "clock SECONDS",
-// "setting NAME=VALUE" and "user NAME" (package setting), "restore PHASE SOURCE" with "newwal HEX", "unmounted PATH UNIT", and a line "replaced …" for each line of replacedPath.
+// "setting NAME=VALUE" and "user NAME" (package setting), "restore PHASE SOURCE" with "newwal HEX", "datadir PATH", "unmounted PATH UNIT", and a line "replaced …" for each line of replacedPath.
 func probeScript(m engine.ManagedMembers) Script {
 	return freeScript(m, body{ProbeHost, nil, probeText})
 }
@@ -25,6 +25,7 @@ type hostState struct {
 	record membership.Record
 
 	running, data bool
+	dataDir       string // data directory that the member was started with; "": not known
 	unmounted     string // mount point of the data that is not mounted, with its unit; "": none is known
 	dataOf        string // ID of the member; "": not known
 	dataCluster   string
@@ -49,6 +50,8 @@ func readProbe(output string) hostState {
 			s.running = true
 		case "data":
 			s.data = true
+		case "datadir":
+			s.dataDir = textutil.Printable(textutil.FirstLine(rest))
 		case "unmounted":
 			s.unmounted = textutil.Printable(textutil.FirstLine(rest))
 		case "record":

@@ -81,7 +81,7 @@ func TestRemovalWaitsForConnections(t *testing.T) {
 				if x.back > 0 {
 					cluster.back = began.Add(x.back)
 				}
-				r := newFakeRun(&fakeHosts{}, &cluster.fakeEtcd)
+				r := newFakeRun(&fakeHosts{data: []string{"a", "c"}}, &cluster.fakeEtcd)
 				r.Etcd, r.Members = cluster, []engine.Host{{Name: "a"}, {Name: "c"}} // the host of the dead member is lost
 				r.Named, r.saved = []string{"b"}, true
 				s, err := r.Observe(t.Context())

@@ -122,8 +122,8 @@ func (d decision) nextLeftover() (MemberStep, error) {
 	return MemberStep{}, nil
 }
 
-// checkMembers refuses several learners, unnamed members without a host in the inventory, and named members that are
-// healthy voters of hosts that should have a voter.
+// checkMembers refuses several learners, unnamed members without a host in the inventory, members whose data are not where the
+// inventory says, and named members that are healthy voters of hosts that should have a voter.
 func (d decision) checkMembers() (MemberStep, error) {
 	if learners := d.listLearners(); len(learners) > 1 {
 		return MemberStep{}, d.refuseCluster(SeveralLearners, fmt.Sprintf("it has %d learners, and there must be at most one; promote or remove the others: etcdctl member remove ID", len(learners)))
@@ -132,6 +132,10 @@ func (d decision) checkMembers() (MemberStep, error) {
 		if _, known := d.findHost(m.Host); !known && !d.isNamed(m) {
 			return MemberStep{}, d.refuseMember(UnclaimedMember, m, fmt.Sprintf("member %s is on no host that names the cluster; add its host to the inventory, "+
 				"retired if the member is to go, or remove it with --remove-member %s", m.DisplayName(), m.DisplayName()))
+		}
+		if h, known := d.findHost(m.Host); known && m.Healthy && h.Unreachable == "" && !h.HasData {
+			return MemberStep{}, d.refuseHost(h, fmt.Sprintf("member %s runs on host %s, which has no data in the data_dir of the inventory: "+
+				"set data_dir to the folder that etcd uses there", m.DisplayName(), h.Name))
 		}
 		if d.isNamed(m) && m.Healthy && !m.Learner && d.isWanted(m) {
 			return MemberStep{}, d.refuseMember(HealthyNamed, m, fmt.Sprintf("member %s is healthy, and host %s is to have a voter; to remove it, retire the host", m.DisplayName(), m.Host))

@@ -37,6 +37,17 @@ func TestRefusalShowsArithmetic(t *testing.T) {
 }
 
 // describeSteps returns the steps of a forecast as text, with the voters after each change.
+// TestMemberWithoutData: a member answers, and the data_dir of the inventory has no data on its host. So data_dir is wrong, and that a host
+// has no data proves nothing.
+func TestMemberWithoutData(t *testing.T) {
+	t.Parallel()
+	s := stateOf("hhh")
+	s.Hosts[1].HasData = false
+	if _, err := membership.Next(s); err == nil || !strings.Contains(err.Error(), "runs on host "+s.Hosts[1].Name+", which has no data in the data_dir of the inventory") {
+		t.Errorf("%v", err)
+	}
+}
+
 func describeSteps(f membership.Forecast) []string {
 	var out []string
 	for _, s := range f.Steps {

@@ -18,6 +18,7 @@ if grep -qxF "EnvironmentFile=$tuned" "$tuning" 2>/dev/null; then
 	head -c 4096 "$tuned" 2>/dev/null | sed 's/^/setting /'
 	sed -n 's/^User=/ownuser /p; s/^SurviveFinalKillSignal=yes$/survives/p' "$tuning"
 fi
+head -c 65536 "$settings" 2>/dev/null | sed -n 's/^ETCD_DATA_DIR=/datadir /p'
 [ ! -e "$unread" ] || echo unread
 echo "user $(systemctl show -p User --value "$unit")"
 [ ! -e "$replaced" ] || head -c 65536 "$replaced" | sed 's/^/replaced /'
