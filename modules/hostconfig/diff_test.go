@@ -152,13 +152,16 @@ func TestUnitsThatLeave(t *testing.T) {
 		{Name: "a@1.service", Enabled: &yes},
 		{Name: "none.service", Enabled: &yes},
 		{Name: "os.service", Enabled: &yes},
+		{Name: "over.service", Contents: "[Service]\n", Enabled: &yes},
 		{Name: "own.service", Contents: "[Service]\n", Enabled: &yes},
+		{Name: "saved.service", Contents: "[Service]\n", Enabled: &yes},
 	}}.Compact()
 	file := resource.PathFacts{Type: resource.PathFile, Digest: resource.Digest([]byte("[Service]\n")), Mode: 0o644}
 	f := engine.Facts{BootID: moduletest.Boot, Config: &resource.ConfigFacts{
 		Applied: &resource.Record{Schema: 1, Config: was},
-		Nodes:   map[string]resource.PathFacts{unitDir + "a@.service": file, unitDir + "own.service": file},
-		Units:   map[string]string{"a@.service": "disabled", "a@1.service": "enabled", "none.service": "not-found", "os.service": "enabled", "own.service": "enabled"},
+		Nodes:   map[string]resource.PathFacts{unitDir + "a@.service": file, unitDir + "own.service": file, unitDir + "over.service": file, unitDir + "saved.service": file},
+		Saved:   map[string]bool{unitDir + "saved.service": true},
+		Units:   map[string]string{"a@.service": "disabled", "a@1.service": "enabled", "none.service": "not-found", "os.service": "enabled", "own.service": "enabled", "over.service": "enabled", "saved.service": "enabled"},
 	}}
 	d := engine.Desired{Config: &resource.Config{}}
 	x, err := newConfigDiff(d, f, true)
@@ -166,10 +169,19 @@ func TestUnitsThatLeave(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := x.buildWrite(engine.Target{Desired: d, Run: "r1"}).units
-	want := []unitEdit{
-		{name: "a@1.service", do: "disable", early: true, enabled: true},
-		{name: "os.service", do: "preset", enabled: true},
-		{name: "own.service", do: "disable", early: true, enabled: true},
+	var want []unitEdit
+	leave := func(name string) {
+		want = append(want, unitEdit{name: name, do: "preset", unsure: true})
+	}
+	disable := func(name string) {
+		want = append(want, unitEdit{name: name, do: "disable", early: true, enabled: true})
+		leave(name)
+	}
+	leave("a@.service")
+	disable("a@1.service")
+	want = append(want, unitEdit{name: "os.service", do: "preset", enabled: true})
+	for _, name := range []string{"over.service", "own.service", "saved.service"} {
+		disable(name)
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("units %+v", got)

@@ -37,7 +37,7 @@ func (d *unitDiff) addUnitEdits(w *hostWrite) {
 		}
 	}
 	if d.hasRecord {
-		d.addLeavingUnits(was, add)
+		d.addLeavingUnits(was, add, w)
 	}
 }
 
@@ -47,13 +47,14 @@ func (d *unitDiff) canPreset(u resource.Unit) bool {
 	return d.bringsUnit(u) || s.cannot == "" && !s.noReset && (!s.missing || d.hasUnitFile(u.Name))
 }
 
-// addLeavingUnits disables units whose files are removed. Other units that leave,
-// which were only enabled or disabled, get their preset.
-func (d *unitDiff) addLeavingUnits(gone map[string]resource.Unit, add func(name, do string, early bool)) {
+// addLeavingUnits disables units whose files are removed. The OS may have a unit of
+// the same name, whose links are gone then, too. So it gets its preset, as other
+// units that leave, which were only enabled or disabled.
+func (d *unitDiff) addLeavingUnits(gone map[string]resource.Unit, add func(name, do string, early bool), w *hostWrite) {
 	taken := unitsAmong(d.leaving)
 	for _, u := range d.was.Units {
 		state := d.unitState(u.Name)
-		if _, leaves := gone[u.Name]; !leaves || state.missing {
+		if _, leaves := gone[u.Name]; !leaves || state.missing && !d.facts.Saved[unitDir+u.Name] {
 			continue
 		}
 		switch {
@@ -61,6 +62,7 @@ func (d *unitDiff) addLeavingUnits(gone map[string]resource.Unit, add func(name,
 			if state.enabled {
 				add(u.Name, "disable", true)
 			}
+			w.units = append(w.units, unitEdit{name: u.Name, do: "preset", unsure: true}) // it is disabled by then
 		case u.Enabled != nil && d.canPreset(u):
 			add(u.Name, "preset", false)
 		}

@@ -239,3 +239,37 @@ func TestTheEffectOfSystemctlIsChecked(t *testing.T) {
 		})
 	}
 }
+
+// A unit of the OS gets its preset when the file over it is removed. A unit that the host
+// does not have any more is skipped: systemctl preset would fail.
+func TestTheUnitOfTheOSGetsItsPreset(t *testing.T) {
+	for name, fails := range map[string]bool{"written": false, "undone": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newWriteBox(t)
+			for _, unit := range []string{"over.service", "own.service"} {
+				b.Put(unitDir+unit, "[Service]\n", 0o644)
+				b.Put("/wants/"+unit, "", 0o644)
+			}
+			b.Put("/unit-files/over.service", "disabled\n", 0o644)
+			b.Put("/presets/over.service", "", 0o644)
+			w := b.planWrite(contents{}, removedPath(unitDir+"over.service"), removedPath(unitDir+"own.service"))
+			for _, unit := range []string{"over.service", "own.service"} {
+				w.units = append(w.units, unitEdit{name: unit, do: "disable", enabled: true, early: true}, unitEdit{name: unit, do: "preset", unsure: true})
+			}
+			if fails {
+				b.Put("/no-x.service", "", 0o644)
+				w.units = append(w.units, unitEdit{name: "x.service", do: "enable"})
+				b.Want(b.write(w), hostscript.ScriptCannot, "write: all was put back")
+				if !strings.Contains(b.Log(), "systemctl disable -- over.service\n") || !b.Exists("wants/over.service") || !b.Exists("wants/own.service") {
+					t.Errorf("not undone:\n%s", b.Log())
+				}
+				return
+			}
+			b.mustWrite(w)
+			if !b.Exists("wants/over.service") || b.Exists("wants/own.service") {
+				t.Errorf("not the preset of the OS:\n%s", b.Log())
+			}
+		})
+	}
+}

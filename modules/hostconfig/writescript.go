@@ -216,6 +216,7 @@ type unitEdit struct {
 	enabled bool   // the unit is enabled now
 	do      string // enable, disable or preset
 	early   bool   // run before files change: a unit is disabled before its file is removed
+	unsure  bool   // the script skips the unit if the host does not have it then
 }
 
 // unitFunctions returns the variable hasunits (whether the undo enables units) and
@@ -227,27 +228,12 @@ func unitFunctions(units []unitEdit) string {
 		do.WriteString(when + ")\n:\n")
 		back.WriteString(when + ")\n:\n")
 		for _, verb := range []string{"disable", "preset", "enable"} {
-			var names, were, others []string // were: enabled before; others: not
-			for _, u := range units {
-				switch {
-				case u.do != verb || u.early != (when == "early"):
-					continue
-				case u.enabled:
-					were = append(were, u.name)
-				default:
-					others = append(others, u.name)
-				}
-				names = append(names, u.name)
-			}
-			if len(names) == 0 {
-				continue
-			}
-			do.WriteString("run_systemctl " + when + " " + verb + " --" + quoteWords(names) + "\n")
-			if len(were) > 0 && verb != "enable" {
-				back.WriteString("undo_systemctl " + when + " " + verb + " enable" + quoteWords(were) + "\n")
-			}
-			if len(others) > 0 && verb != "disable" {
-				back.WriteString("undo_systemctl " + when + " " + verb + " disable" + quoteWords(others) + "\n")
+			for _, unsure := range []bool{false, true} {
+				call, undo := unitCalls(when, verb, dropMatching(units, func(u unitEdit) bool {
+					return u.do != verb || u.early != (when == "early") || u.unsure != unsure
+				}))
+				do.WriteString(call)
+				back.WriteString(undo)
 			}
 		}
 		do.WriteString(";;\n")
@@ -255,4 +241,33 @@ func unitFunctions(units []unitEdit) string {
 	}
 	disables := yesIf(slices.ContainsFunc(units, func(u unitEdit) bool { return u.enabled && u.do != "enable" }))
 	return "hasunits='" + disables + "'\nchange_units() { case $1 in\n" + do.String() + "esac; }\nrestore_units() { case $1 in\n" + back.String() + "esac; }\n"
+}
+
+// unitCalls returns the shell commands that change units with one call of systemctl,
+// and that undo this.
+func unitCalls(when, verb string, units []unitEdit) (do, back string) {
+	if len(units) == 0 {
+		return "", ""
+	}
+	var names, were, others []string // were: enabled before; others: not
+	for _, u := range units {
+		names = append(names, u.name)
+		if u.enabled {
+			were = append(were, u.name)
+		} else {
+			others = append(others, u.name)
+		}
+	}
+	prefix := ""
+	if units[0].unsure {
+		prefix = "call_for_present "
+	}
+	do = prefix + "run_systemctl " + when + " " + verb + " --" + quoteWords(names) + "\n"
+	if len(were) > 0 && verb != "enable" {
+		back += prefix + "undo_systemctl " + when + " " + verb + " enable" + quoteWords(were) + "\n"
+	}
+	if len(others) > 0 && verb != "disable" {
+		back += prefix + "undo_systemctl " + when + " " + verb + " disable" + quoteWords(others) + "\n"
+	}
+	return do, back
 }

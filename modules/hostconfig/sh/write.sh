@@ -31,6 +31,27 @@ run_systemctl() {
 	esac
 }
 
+# call_for_present calls run_systemctl or undo_systemctl for those units that the host has
+# by now, and that systemctl can change. Arguments: function, its first three arguments,
+# units.
+call_for_present() {
+	change=$1 when=$2 verb=$3 how=$4
+	shift 4
+	for unit; do
+		shift
+		! can_change_unit "$unit" || set -- "$@" "$unit"
+	done
+	[ $# = 0 ] || "$change" "$when" "$verb" "$how" "$@"
+}
+
+# can_change_unit also succeeds if there is no answer in time: then the change fails.
+can_change_unit() {
+	word=$(timeout -k 10 60 systemctl is-enabled -- "$1" 2>/dev/null 8>&- 9>&-) || [ "$?" -lt 124 ] || return 0
+	case $word in
+	'' | not-found | masked* | alias | bad | generated | transient) return 1 ;;
+	esac
+}
+
 # check_unit checks the effect of systemctl enable or disable, which end with 0 also if
 # they do nothing. Otherwise, each apply would repeat the change. Arguments: verb, unit.
 check_unit() {
