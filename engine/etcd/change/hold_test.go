@@ -26,6 +26,7 @@ type fakeHosts struct {
 	taken   int
 	started int
 	data    []string // hosts with data of etcd
+	noted   string   // script that notes replaced clusters
 }
 
 func (f *fakeHosts) Run(_ context.Context, h engine.Host, script Script) (engine.Output, error) {
@@ -42,6 +43,8 @@ func (f *fakeHosts) Run(_ context.Context, h engine.Host, script Script) (engine
 		return f.check, nil
 	case Purpose(hold.ReadScript):
 		return engine.Output{Code: hostscript.NoHold}, nil
+	case NoteReplaced:
+		f.noted = script.Text
 	case Purpose(hold.TakeScript):
 		f.taken++
 	case StartEtcd:
@@ -303,5 +306,29 @@ func TestPlanNamesHolds(t *testing.T) {
 	hosts.foreign = false
 	if list := warnings(1); len(list) != 0 {
 		t.Errorf("without holds: %q", list)
+	}
+}
+
+// TestCreateEndsAbsences: a host was absent during a restore, and the cluster is made anew later. The data of the new cluster do not count as
+// replaced on that host.
+func TestCreateEndsAbsences(t *testing.T) {
+	t.Parallel()
+	hosts := &fakeHosts{}
+	r := newFakeRun(hosts, &fakeEtcd{members: []membership.Member{{ID: "1", Name: "a", Host: "a", Healthy: true}}})
+	r.replaced.addLine("host a y")
+	if !r.replaced.hasData("a", "z") {
+		t.Error("the restore has not ended")
+	}
+	if err := (actions{r}).createCluster(t.Context(), "a"); err != nil {
+		t.Fatal(err)
+	}
+	var after replacedClusters
+	_, noted, _ := strings.Cut(hosts.noted, "newreplaced='")
+	noted, _, _ = strings.Cut(noted, "'")
+	for line := range strings.Lines(noted) {
+		after.addLine(line)
+	}
+	if after.hasData("a", "z") || !after.hasData("a", "y") {
+		t.Errorf("%+v: %q", after, noted)
 	}
 }
