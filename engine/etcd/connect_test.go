@@ -3,7 +3,6 @@ package etcd
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"testing"
@@ -27,40 +26,50 @@ func TestConnectFirst(t *testing.T) {
 		return connect(ctx, target)
 	}
 	type try = func(context.Context, string) attempt
+	var begun chan struct{}
+	slow := func(ctx context.Context, target string) attempt { // it connects after the second address was tried
+		<-begun
+		return connect(ctx, target)
+	}
+	var end context.CancelFunc
+	endless := func(ctx context.Context, target string) attempt { // the time of the caller ends meanwhile
+		end()
+		return silent(ctx, target)
+	}
 	for _, c := range []struct {
-		name          string
-		first, second try
-		pause         time.Duration
-		want          string // the targets that failed, and the one that connected
+		name  string
+		a, b  try
+		pause time.Duration
+		want  string // the targets that failed, and the one that connected
 	}{
-		{"the first", connect, nil, time.Hour, "a"},
-		{"the first is refused", refuse, connect, time.Hour, "a! b"},
-		{"the first is refused, no pause", refuse, connect, 0, "a! b"},
-		{"the first is silent", silent, connect, time.Millisecond, "b"},
-		{"both are refused", refuse, refuse, time.Hour, "a! b!"},
-		{"the first is late", late, connect, time.Millisecond, "b"},
-		{"the second is refused", late, refuse, time.Millisecond, "b! a"},
-		{"silent until the end, no pause", silent, nil, 0, "a!"},
-		{"both silent until the end", silent, silent, time.Millisecond, "a! b!"},
+		{"the first", connect, nil, time.Hour, "a "},
+		{"the first is refused", refuse, connect, time.Hour, "a! b "},
+		{"the first is refused, no pause", refuse, connect, 0, "a! b "},
+		{"the first is silent", silent, connect, time.Millisecond, "b "},
+		{"both are refused", refuse, refuse, time.Hour, "a! b! "},
+		{"the first is late", late, connect, time.Millisecond, "b "},
+		{"the second is refused", slow, refuse, time.Millisecond, "b! a "},
+		{"the second is silent", slow, silent, time.Millisecond, "a "},
+		{"silent until the end, no pause", endless, nil, 0, "a! "},
+		{"both silent until the end", silent, endless, time.Millisecond, "a! b! "},
 	} {
 		near, far = net.Pipe()
-		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		begun = make(chan struct{})
+		ctx, cancel := context.WithCancel(t.Context())
+		end = cancel
 		tried := connectFirst(ctx, []string{"a", "b"}, c.pause, func(ctx context.Context, target string) attempt {
 			if target == "a" {
-				return c.first(ctx, target)
+				return c.a(ctx, target)
 			}
-			return c.second(ctx, target)
+			close(begun)
+			return c.b(ctx, target)
 		})
 		cancel()
 		var got string
 		for _, a := range tried {
-			mark := ""
-			if a.err != nil {
-				mark = "!"
-			}
-			got += fmt.Sprintf("%s%s ", a.target, mark)
+			got += a.target + map[bool]string{true: "! ", false: " "}[a.err != nil]
 		}
-		if got != c.want+" " {
+		if got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
 		_ = near.Close()

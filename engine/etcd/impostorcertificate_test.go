@@ -112,7 +112,6 @@ func TestHiddenPeerCertificate(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			cfg := newConfig(cluster, answerScripts(accountListens), redirectTarget("etcd-0", "127.0.0.1:2380", address))
-			cfg.Timeout = 10 * time.Second
 			if kinds := problemsOf(openCluster(t, cfg).Gather(t.Context())); kinds["peer etcd-0"] != etcdfacts.CertificateExpired {
 				t.Errorf("problems %v", kinds)
 			}
@@ -138,7 +137,9 @@ func TestPeerPortElsewhere(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			cfg := newConfig(cluster, answerScripts(c.sockets), redirectTarget("etcd-0", advertised, c.advertised), redirectTarget("etcd-0", "127.0.0.1:2380", forged))
-			cfg.Timeout = 10 * time.Second
+			if c.advertised == silent {
+				cfg.Timeout = 5 * time.Second
+			}
 			if kinds := problemsOf(openCluster(t, cfg).Gather(t.Context())); kinds["peer etcd-0"] != c.want {
 				t.Errorf("problems %v, want %q", kinds, c.want)
 			}
