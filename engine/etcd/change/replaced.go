@@ -1,6 +1,7 @@
 package change
 
 import (
+	"context"
 	"slices"
 	"strings"
 )
@@ -59,4 +60,18 @@ func (r replacedClusters) hasData(host, cluster string) bool {
 	return r.hasCluster(cluster) || cluster != "" && slices.ContainsFunc(r.away, func(a awayHost) bool {
 		return a.name == host && a.newCluster != cluster && !r.hasCluster(a.newCluster)
 	})
+}
+
+// endAbsences notes that the clusters of earlier restores are replaced by the cluster to create, as a further restore does. Otherwise the
+// data of a host that was absent during a restore would count as replaced for ever, also those of this cluster.
+func (a actions) endAbsences(ctx context.Context, host string) error {
+	if len(a.replaced.away) == 0 {
+		return nil
+	}
+	noted := replacedClusters{}
+	noted.mergeLines(a.replaced)
+	for _, absent := range a.replaced.away {
+		noted.addLine("cluster " + absent.newCluster)
+	}
+	return a.runScript(ctx, host, noteScript(a.Owner, *a.Cluster.Managed, noted))
 }

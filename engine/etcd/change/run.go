@@ -276,20 +276,6 @@ func (a actions) createCluster(ctx context.Context, host string) error {
 	return err
 }
 
-// endAbsences notes that the clusters of earlier restores are replaced by the cluster to create, as a further restore does. Otherwise the
-// data of a host that was absent during a restore would count as replaced for ever, also those of this cluster.
-func (a actions) endAbsences(ctx context.Context, host string) error {
-	if len(a.replaced.away) == 0 {
-		return nil
-	}
-	noted := replacedClusters{}
-	noted.mergeLines(a.replaced)
-	for _, absent := range a.replaced.away {
-		noted.addLine("cluster " + absent.newCluster)
-	}
-	return a.runScript(ctx, host, noteScript(a.Owner, *a.Cluster.Managed, noted))
-}
-
 // awaitFirst waits until the only member of a new cluster is healthy.
 func (a actions) awaitFirst(ctx context.Context, host, step string) error {
 	healthy, err := a.waitUnderHold(ctx, host, createTime, func() (bool, error) {
