@@ -31,6 +31,9 @@ func (d *unitDiff) addUnitEdits(w *hostWrite) {
 			}
 		case u.Enabled != nil && (d.isEnabled(u.Name, *u.Enabled) != *u.Enabled || state.enabled != *u.Enabled && d.rewritesUnit(u)):
 			add(u.Name, map[bool]string{true: "enable", false: "disable"}[*u.Enabled], false)
+		case u.Enabled != nil && !*u.Enabled && state.cannot != "" && d.bringsUnit(u):
+			// The word says nothing about the unit to come, which may have links still.
+			w.units = append(w.units, unitEdit{name: u.Name, do: "disable", unsure: true})
 		case u.Enabled == nil && had && before.Enabled != nil && d.canPreset(u),
 			u.Enabled == nil && !had && u.Contents != "" && state.missing:
 			add(u.Name, "preset", false)

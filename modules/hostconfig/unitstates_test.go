@@ -101,6 +101,22 @@ func TestUnitBecomesAnother(t *testing.T) {
 			t.Errorf("masked by holdfast, then %s: %q", name, got)
 		}
 	}
+	// The unit below the mask may still have links that enable it.
+	for name, c := range map[string]struct {
+		is   *resource.Unit
+		want string
+	}{
+		"mask: false, disabled": {&resource.Unit{Name: "a.service", Masked: &no, Enabled: &no}, "disable"},
+		"its own, disabled":     {&resource.Unit{Name: "a.service", Contents: text, Enabled: &no}, "disable"},
+		"no longer":             {nil, "preset"},
+	} {
+		if got := describeUnitEdits(unitHost("masked", masked, c.is)); got != c.want {
+			t.Errorf("masked by holdfast, then %s: %q, want %q", name, got, c.want)
+		}
+	}
+	if got := describeUnitEdits(unitHost("not-found", nil, &resource.Unit{Name: "a.service", Contents: text, Enabled: &no})); got != "" {
+		t.Errorf("new, and disabled: %q", got)
+	}
 	if got := describeUnitEdits(unitHost("masked", masked, masked)); got != "" {
 		t.Errorf("stays masked: %q", got)
 	}
