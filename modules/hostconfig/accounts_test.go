@@ -98,6 +98,21 @@ func TestAccountsAreMadeChangedAndRemoved(t *testing.T) {
 	}
 }
 
+// userdel also removes the user's own group, and groupdel fails for a missing group.
+func TestAUserAndItsGroupAreRemoved(t *testing.T) {
+	b := accountSite(t)
+	b.Put("/etc/passwd", b.Read("/etc/passwd")+"app:x:1001:1001::/:/bin/sh\n", 0o644)
+	b.Put("/etc/group", b.Read("/etc/group")+"app:x:1001:\nother:x:1002:\n", 0o644)
+	w := b.accountWrite([]groupEdit{
+		{want: resource.Group{Name: "app", Absent: true}, exists: true},
+		{want: resource.Group{Name: "other", Absent: true}, exists: true},
+	}, loginEdit{want: resource.User{Name: "app", Account: resource.Account{Absent: true}}, was: &resource.Login{UID: 1001}, account: true})
+	b.mustWrite(w)
+	if strings.Contains(b.Read("/etc/passwd"), "app") || b.Read("/etc/group") != "wheel:x:10:\n" {
+		t.Errorf("group:\n%s", b.Read("/etc/group"))
+	}
+}
+
 func TestSSHKeysGoWhereSSHDReadsThem(t *testing.T) {
 	longtest.SkipSlow(t)
 	const theirs = "ssh-rsa THEIRS their key"

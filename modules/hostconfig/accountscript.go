@@ -48,7 +48,7 @@ func (a *accountList) addGroup(g groupEdit) {
 	a.any = true
 	name := hostscript.Quote(g.want.Name)
 	if g.want.Absent {
-		a.remove = append(a.remove, accountCommand(g.want.Name, "groupdel"))
+		a.remove = append(a.remove, "remove_group "+name)
 		return
 	}
 	if line := groupLine(g); line != "" && !g.leaves {

@@ -5,6 +5,14 @@ change_account() {
 	attempt "$@" </dev/null || refuse "$output"
 }
 
+# remove_group removes a group. userdel may have removed it already: it also removes the own
+# group of a user.
+remove_group() {
+	code=0
+	attempt getent group -- "$1" || code=$?
+	[ "$code" = 2 ] || change_account "$1" groupdel -- "$1"
+}
+
 # join_groups adds a user to groups, and leaves the user's other groups. Then it checks
 # that the user is in them: usermod ends with 0, and does nothing, for a group that it
 # finds only outside of /etc/group. Arguments: user, groups.
