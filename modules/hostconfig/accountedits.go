@@ -54,6 +54,7 @@ func (a *accountDiff) addAccountEdits(changes []rules.Change, contents map[strin
 
 func (a *accountDiff) newGroupEdit(want resource.Group, exists bool, hash string) groupEdit {
 	e := groupEdit{want: want, exists: exists}
+	e.renumbered = exists && !want.Absent && want.GID != nil && *want.GID != a.facts.Groups[want.Name]
 	name := groupKey(want.Name)
 	switch {
 	case want.Absent || !exists:

@@ -29,8 +29,8 @@ func (x *configDiff) buildWrite(t engine.Target) hostWrite {
 		}
 		return failures[action]
 	}
-	x.addNodeEdits(t.Desired, &w)
 	x.accounts.addAccountEdits(x.diff.Changes, t.Desired.Contents, &w)
+	x.addNodeEdits(t.Desired, &w)
 	x.units.addUnitEdits(&w)
 	return w
 }
@@ -130,12 +130,16 @@ func (x *configDiff) matchingConfig() resource.Config {
 }
 
 func (x *configDiff) addNodeEdits(d engine.Desired, w *hostWrite) {
+	follows := x.entriesOfRenumbered(w.renumberedAccounts())
 	for _, e := range x.entries {
 		n := x.facts.Nodes[e.path]
 		edit := x.newEdit(e.pathState)
 		// A file or link that holdfast does not own is the host's original, which the script saves before it replaces it.
 		edit.save = !x.base.owned[e.path] && (n.Type == resource.PathFile || n.Type == resource.PathLink)
-		if e.matchesHost(x.facts.Nodes) && !x.subjects.followingLinks[e.about] && !(x.base.hasRecord && edit.save) || x.subjects.isReportOnly(e.about) {
+		if follows[e.path] && !x.base.hasRecord {
+			edit.save = false // it comes from the provisioning, and has no original
+		}
+		if !follows[e.path] && (e.matchesHost(x.facts.Nodes) && !x.subjects.followingLinks[e.about] && !(x.base.hasRecord && edit.save) || x.subjects.isReportOnly(e.about)) {
 			continue
 		}
 		w.edits = append(w.edits, edit)
@@ -150,6 +154,19 @@ func (x *configDiff) addNodeEdits(d engine.Desired, w *hostWrite) {
 			w.edits = append(w.edits, x.newEdit(pathState{path: path, mode: -1}))
 		}
 	}
+}
+
+// entriesOfRenumbered returns the paths that are as desired, and are written again because
+// the ID of their owner changes, and the hard links to them.
+func (x *configDiff) entriesOfRenumbered(a accountNames) map[string]bool {
+	paths := map[string]bool{}
+	for _, e := range x.entries {
+		paths[e.path] = a.own(e.pathState) && e.matchesHost(x.facts.Nodes)
+	}
+	for _, e := range x.entries {
+		paths[e.path] = paths[e.path] || e.hard && paths[e.data]
+	}
+	return paths
 }
 
 func (x *configDiff) newEdit(want pathState) pathEdit {

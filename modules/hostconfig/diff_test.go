@@ -188,6 +188,80 @@ func TestUnitsThatLeave(t *testing.T) {
 	}
 }
 
+// A file of an account whose ID changes is written again, though it is as desired: it
+// would keep the old number. Links to it are, too.
+func TestFilesFollowTheIDOfTheirOwner(t *testing.T) {
+	ids := func(id int) *int { return &id }
+	mode := 0o640
+	text := resource.Digest([]byte("1"))
+	node := resource.PathFacts{Type: resource.PathFile, Digest: text, Mode: mode, UID: 800, User: "ann", GID: 900, Group: "app", Inode: "1"}
+	other := resource.PathFacts{Type: resource.PathFile, Digest: text, Mode: mode, Inode: "2"}
+	for name, c := range map[string]struct {
+		gid, uid int
+		report   bool
+		fresh    bool // no record
+		want     []string
+	}{
+		"same IDs":          {gid: 900, uid: 800},
+		"another GID":       {gid: 950, uid: 800, want: []string{"/etc/a", "/etc/dir", "/etc/hard"}},
+		"another UID":       {gid: 900, uid: 850, want: []string{"/etc/a", "/etc/hard"}},
+		"provisioned":       {gid: 950, uid: 800, fresh: true, want: []string{"/etc/a", "/etc/dir", "/etc/hard"}},
+		"drift is reported": {gid: 950, uid: 800, report: true, want: []string{"/etc/a", "/etc/dir", "/etc/hard"}},
+	} {
+		documents := func(uid, gid int) resource.Config {
+			compact, _ := resource.Config{
+				Files: []resource.File{
+					{Path: "/etc/a", Contents: []byte("1"), Mode: &mode, Owner: resource.Owner{User: "ann", Group: "app"}},
+					{Path: "/etc/b", Contents: []byte("1"), Mode: &mode},
+				},
+				Directories: []resource.Directory{{Path: "/etc/dir", Mode: &mode, Owner: resource.Owner{Group: "app"}}},
+				Links:       []resource.Link{{Path: "/etc/hard", Hard: true, Target: "/etc/a"}},
+				Groups:      []resource.Group{{Name: "app", GID: ids(gid)}},
+				Users:       []resource.User{{Name: "ann", Account: resource.Account{UID: ids(uid)}}},
+			}.Compact()
+			return compact
+		}
+		was, is := documents(800, 900), documents(c.uid, c.gid)
+		f := engine.Facts{BootID: moduletest.Boot, Config: &resource.ConfigFacts{
+			Applied: &resource.Record{Schema: 1, Config: was},
+			Nodes: map[string]resource.PathFacts{
+				"/etc/a": node, "/etc/b": other, "/etc/hard": node,
+				"/etc/dir": {Type: resource.PathDirectory, Mode: mode, GID: 900, Group: "app"},
+			},
+			Groups: map[string]int{"app": 900},
+			Users:  map[string]resource.Login{"ann": {UID: 800, Group: "app"}},
+		}}
+		if c.fresh {
+			f.Config.Applied = nil
+		}
+		d := engine.Desired{Config: &is, Contents: map[string][]byte{text: []byte("1")}}
+		x, err := newConfigDiff(d, f, !c.report)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := x.buildWrite(engine.Target{Desired: d, Run: "r1"})
+		var got []string
+		for _, e := range w.arrangeEdits() {
+			if e.parent {
+				continue
+			}
+			got = append(got, e.path)
+			if !e.late && !e.hard {
+				t.Errorf("%s: the owner of %s is set before its ID changes", name, e.path)
+			}
+			if e.save {
+				t.Errorf("%s: %s becomes an original", name, e.path)
+			}
+			if e.kind == resource.PathFile && string(w.data[e.data]) != "1" {
+				t.Errorf("%s: %s has no contents", name, e.path)
+			}
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: writes %q, want %q", name, got, c.want)
+		}
+	}
+}
+
 // TestSameRecord checks that sameRecordedFile compares every field of a file that the record has.
 func TestSameRecord(t *testing.T) {
 	mode := 0o644

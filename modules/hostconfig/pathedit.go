@@ -24,7 +24,7 @@ type pathEdit struct {
 	restore     bool               // the path is removed, and has an original to restore
 	original    string             // name of the original; "": record.OriginalName
 	source      string             // uploaded file with the contents, mode and owner of this path, see assignSources
-	late        bool               // the same write creates the owner of this path
+	late        bool               // the same write creates the owner of this path, or changes its ID
 	targetComes bool               // the same write has the target of this hard link
 }
 
@@ -52,7 +52,7 @@ func (e pathEdit) ownerText() string { return e.user + ":" + e.group }
 // arrangeEdits returns the edits of a write with the parent directories that they
 // need, in the order of the script.
 func (w hostWrite) arrangeEdits() []pathEdit {
-	created := w.createdAccounts()
+	created, renumbered := w.createdAccounts(), w.renumberedAccounts()
 	files, known := map[string]bool{}, map[string]bool{"/": true}
 	for _, e := range w.edits {
 		known[e.path] = known[e.path] || e.kind != resource.PathMissing
@@ -63,7 +63,7 @@ func (w hostWrite) arrangeEdits() []pathEdit {
 		if e.kind != resource.PathMissing || e.restore {
 			list = appendParents(list, e.path, path.Dir(e.path), known)
 		}
-		e.late, e.targetComes = created[e.user] || created[e.group], files[e.data]
+		e.late, e.targetComes = created[e.user] || created[e.group] || renumbered.own(e.pathState), files[e.data]
 		list = append(list, e)
 	}
 	assignSources(list)
@@ -80,6 +80,25 @@ func (w hostWrite) createdAccounts() map[string]bool {
 		created[g.want.Name] = created[g.want.Name] || !g.exists && !g.want.Absent
 	}
 	return created
+}
+
+// accountNames are names of users and of groups.
+type accountNames struct{ users, groups map[string]bool }
+
+func (a accountNames) own(p pathState) bool { return a.users[p.user] || a.groups[p.group] }
+
+// renumberedAccounts returns the users and groups whose ID the write changes. Their
+// files keep the old number.
+func (w hostWrite) renumberedAccounts() accountNames {
+	a := accountNames{map[string]bool{}, map[string]bool{}}
+	for _, u := range w.users {
+		uid := u.want.Account.UID
+		a.users[u.want.Name] = u.account && u.was != nil && !u.retire && !u.want.Account.Absent && uid != nil && *uid != u.was.UID
+	}
+	for _, g := range w.groups {
+		a.groups[g.want.Name] = g.renumbered
+	}
+	return a
 }
 
 // sortEdits puts directories before their contents. Deletions come last, contents

@@ -192,6 +192,8 @@ type groupEdit struct {
 	keep   bool // keep the current hash as the original
 	back   bool // restore the hash from before holdfast
 	lock   bool // lock the password
+
+	renumbered bool // its GID changes
 }
 
 // loginEdit creates, changes or removes an account with its password and SSH

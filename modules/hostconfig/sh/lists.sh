@@ -41,7 +41,7 @@ check_absent() {
 }
 
 # check_owner reports a user or a group that the host does not have, unless the write
-# creates it.
+# creates or changes it.
 check_owner() {
 	case $kind:$late in
 	file: | directory: | link:) ;;
@@ -65,7 +65,7 @@ check_account() {
 }
 
 # print_source prints the uploaded file, the mode and the owner of a new file. An owner that
-# the write creates is set later.
+# the write creates or changes is set later.
 print_source() {
 	case $kind:$late in
 	file:) printf '%s\n' "$source $mode $owner" ;;

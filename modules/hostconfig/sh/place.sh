@@ -5,7 +5,8 @@ path_exists() { [ -e "$1" ] || [ -L "$1" ]; }
 # the path is removed, or its original returns), about (path that messages name), path, dir
 # and name (its parts), fresh (name of the new entry in the room), source (uploaded file),
 # data (target of a link), targetdir and targetname (of a hard link), targetcomes (yes: the
-# write has that target), mode, owner (USER:GROUP), late (yes: the write creates the owner),
+# write has that target), mode, owner (USER:GROUP), late (yes: the write creates the
+# owner, or changes its ID),
 # inherits (yes: the file keeps owner and mode), was (none, file, directory, link or other),
 # wasstat, wasmode, wasdata (its digest or target), inode (of the planned directory), save
 # (yes: the file becomes the original), restore (yes: its original returns) and orig (name

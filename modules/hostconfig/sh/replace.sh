@@ -76,7 +76,8 @@ $rooms
 END
 }
 
-# prepare_late_entry prepares an entry again if the write has created its owner since.
+# prepare_late_entry prepares an entry again if the write has created or changed its owner
+# since.
 prepare_late_entry() {
 	[ -n "$late" ] || return 0
 	case $kind in
