@@ -140,6 +140,11 @@ func (c ClusterFacts) UnhealthyMember(host string) string {
 	return ""
 }
 
+// HasHealthyMember reports whether a host has a member that answers.
+func (c ClusterFacts) HasHealthyMember(host string) bool {
+	return slices.ContainsFunc(c.Members, func(m Member) bool { return m.Host == host && host != "" && m.Healthy })
+}
+
 // UnhealthyCluster is an etcd cluster with problems.
 type UnhealthyCluster struct {
 	Cluster  string   `json:"cluster"`

@@ -70,13 +70,27 @@ func (b *bootReset) checkReset(ctx context.Context) error {
 		return errors.New("this run has no access to its BMC")
 	}
 	if cluster := b.hp.Cluster; cluster != "" {
-		if b.Clusters.Gather(ctx, cluster).UnhealthyMember(b.hp.Host) == "" {
+		if b.Clusters.Gather(ctx, cluster).HasHealthyMember(b.hp.Host) {
 			return errors.New("its etcd member answers, so only its SSH does not")
+		}
+		if b.isOnlyMember(cluster) {
+			return b.checkPower(ctx, host)
 		}
 		if err := b.checkQuorum(ctx, b.hp, engine.Quorum{Cluster: cluster, Down: true}); err != nil {
 			return err
 		}
 	}
+	return b.checkPower(ctx, host)
+}
+
+// isOnlyMember reports whether the host is the whole cluster, and its outage is allowed. No member is left then that could
+// tell how the cluster is.
+func (b *bootReset) isOnlyMember(cluster string) bool {
+	c, _ := b.Inventory.Cluster(cluster)
+	return c.AllowOutage && len(b.Inventory.Members(cluster)) == 1
+}
+
+func (b *bootReset) checkPower(ctx context.Context, host engine.Host) error {
 	now, err := b.Power.Read(ctx, host)
 	if err == nil && now.Power != powerOn {
 		err = fmt.Errorf("its power is %s", b.cutWord(now.Power))

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/etcdfacts"
 	"holdfast/engine/event"
 	"holdfast/engine/rollout"
 	"holdfast/engine/simulator"
@@ -63,7 +64,28 @@ func resettable(inv engine.Inventory) engine.Inventory {
 
 // resetWorld has a host that hangs in its reboot.
 func resetWorld(host string) (failureWorld, *resetBMC) {
-	s := failureWorld{Site: newSite(resettable(simulator.Fleet(3, 2)))}
+	return resetWorldOf(simulator.Fleet(3, 2), host)
+}
+
+func onlyMember() engine.Inventory {
+	inv := simulator.Fleet(1, 0)
+	inv.Clusters[0].AllowOutage = true
+	return inv
+}
+
+// answeringClusters lists members only if one of them answers, as the etcd of a site does.
+type answeringClusters struct{ rollout.Clusters }
+
+func (c answeringClusters) Gather(ctx context.Context, cluster string) etcdfacts.ClusterFacts {
+	f := c.Clusters.Gather(ctx, cluster)
+	if !slices.ContainsFunc(f.Members, func(m etcdfacts.Member) bool { return m.Healthy }) {
+		f.Members, f.Problem = nil, "no member answers"
+	}
+	return f
+}
+
+func resetWorldOf(inv engine.Inventory, host string) (failureWorld, *resetBMC) {
+	s := failureWorld{Site: newSite(resettable(inv))}
 	s.run = s.Bastion("run-1")
 	s.Host(host).Change(func(t *simulator.Traits) { t.NoReturn = true })
 	return s, &resetBMC{host: s.Host(host), power: "On"}
@@ -80,7 +102,8 @@ func TestReset(t *testing.T) {
 		exit    engine.ExitCode
 		warning string
 		reason  string
-		unsure  bool // whether it was reset
+		unsure  bool                    // whether it was reset
+		fleet   func() engine.Inventory // nil: three members and two workers
 	}{
 		"a worker":         {host: "worker-0", resets: 1, exit: engine.ExitOK, warning: "worker-0: it has not come back from its reboot within 5m0s, and is reset once, through its BMC"},
 		"a member of etcd": {host: "etcd-1", resets: 1, exit: engine.ExitOK, warning: "etcd-1: it has not come back from its reboot within 5m0s, and is reset once"},
@@ -125,14 +148,27 @@ func TestReset(t *testing.T) {
 			host: "worker-0", breaks: func(s failureWorld, b *resetBMC) { s.doAtStep("worker-0", "reboot", b.host.Cut) },
 			exit: engine.ExitFailed, reason: "worker-0: reboot: connect to worker-0: connection refused",
 		},
+		"the only member": {
+			host: "etcd-0", fleet: onlyMember, resets: 1, exit: engine.ExitOK,
+			warning: "etcd-0: it has not come back from its reboot within 5m0s, and is reset once",
+		},
+		"no member answers": {
+			host: "etcd-1", breaks: func(s failureWorld, _ *resetBMC) {
+				s.doAtStep("etcd-1", "wait for boot", func() { s.Host("etcd-0").Cut(); s.Host("etcd-2").Cut() })
+			},
+			exit: engine.ExitFailed, warning: "is not reset: etcd cluster main: ", reason: "it was not reset: etcd cluster main: ",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s, bmc := resetWorld(c.host)
+				if c.fleet == nil {
+					c.fleet = func() engine.Inventory { return simulator.Fleet(3, 2) }
+				}
+				s, bmc := resetWorldOf(c.fleet(), c.host)
 				if c.breaks != nil {
 					c.breaks(s, bmc)
 				}
-				end := applyRun(s.run, bmc.use)
+				end := applyRun(s.run, bmc.use, func(r *rollout.Run) { r.Clusters = answeringClusters{r.Clusters} })
 				if err := errors.Join(checkEnd(end, c.exit, c.reason), checkLaws(s.Site)); err != nil {
 					t.Errorf("%v\n%s", err, runTranscript(s.run))
 				}
