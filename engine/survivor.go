@@ -1,6 +1,11 @@
 package engine
 
-import "strings"
+import (
+	"slices"
+	"strings"
+
+	"holdfast/engine/resource"
+)
 
 // Survival is the fate of the etcd member of a host in a reboot.
 type Survival string
@@ -65,7 +70,15 @@ const (
 	SurvivalServiceLines = "PrivateMounts=yes\n"
 )
 
-// RestartSurvivors restarts services that have survived a soft reboot, so that they run from the booted deployment.
+// KeepsRunning reports whether a service gets the drop-in with which it runs on during soft reboots.
+func (d Desired) KeepsRunning(unit string) bool {
+	return d.Config != nil && slices.ContainsFunc(d.Config.Units, func(u resource.Unit) bool {
+		return u.Name == unit && slices.ContainsFunc(u.Dropins, func(f resource.Dropin) bool { return f.Name == KeepDropin })
+	})
+}
+
+// RestartSurvivors restarts services that have survived a soft reboot, so that they run from the booted deployment, or stops
+// them before a reboot.
 type RestartSurvivors struct {
 	Units []string `json:"units"`
 
@@ -74,6 +87,9 @@ type RestartSurvivors struct {
 
 	// Always means that a service restarts although it runs from the booted deployment: its configuration has changed.
 	Always bool `json:"always,omitempty"`
+
+	// Stop means that the services stop, so that they do not survive the next reboot.
+	Stop bool `json:"stop,omitempty"`
 }
 
 // OutdatedSurvivors returns the services that run from another deployment than the host.

@@ -55,7 +55,7 @@ var meanings = map[string]string{
 	"ProveLogin":     "Logs in on a new connection, and becomes root. If that fails, the change before it is undone.", "ProveLogin.confirm": "script that makes the change final, on the new connection", "ProveLogin.undo": "script that undoes the change, on the old connection",
 	"Op.await_boot": "wait for the host's next boot", "Op.await_units": "wait for the host's services", "Op.await_etcd": "wait for the host's etcd member", "Op.await_node": "wait for the host's Kubernetes node",
 	"Op.drain_node": "take the lease of the host's Kubernetes node, cordon it and evict its pods", "Op.undrain_node": "uncordon the host's Kubernetes node, and release its lease",
-	"Op.restart_survivors": "restart services that have survived a soft reboot", "RestartSurvivors.units": "names of these services", "RestartSurvivors.member": "one of them is the etcd member of the host",
+	"Op.restart_survivors": "restart services that have survived a soft reboot", "RestartSurvivors.units": "names of the services", "RestartSurvivors.member": "one of them is the etcd member of the host",
 	"Exec.script": "parts of the script, for POSIX sh; they follow one another", "Exec.abort": "script that ends processes that an interrupted `script` left running on the host",
 	"Local.command":   "command, for sh",
 	"TakeHold.reason": "reason in the hold", "TakeHold.for": "how long the hold lasts", "TakeHold.adopt": "ID of the run whose hold is replaced, because the run is dead or the hold has expired",

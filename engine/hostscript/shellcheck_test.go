@@ -29,6 +29,7 @@ func TestShellcheck(t *testing.T) {
 		"check":       hostscript.CheckHoldScript(owner),
 		"free":        "set -e\n" + hostscript.CheckFreeSnippet(owner, engine.HoldOwner{}).String(),
 		"survivors":   hostscript.RestartSurvivorsScript(owner, engine.RestartSurvivors{Units: []string{"etcd.service"}, Always: true}),
+		"stop":        hostscript.RestartSurvivorsScript(owner, engine.RestartSurvivors{Units: []string{"app.service"}, Stop: true}),
 		"pace":        hostscript.PaceScript(1, hostscript.Speed{}, hostscript.Speed{}),
 		"probe":       hostscript.ProbeScript([]engine.Command{{Name: "a", Script: "uptime"}, {Name: "b", Script: "uname -r"}}, "mark"),
 	} {

@@ -24,12 +24,16 @@ func SurvivorsScript() string {
 // survivorDropins lists the names of the drop-ins with which a service survives.
 func survivorDropins() []string { return []string{SettingsDropin, engine.KeepDropin} }
 
-// RestartSurvivorsScript returns a script that restarts services which have survived a soft reboot, under the hold of
-// the run.
+// RestartSurvivorsScript returns a script that restarts services which have survived a soft reboot, or stops services before
+// a reboot, under the hold of the run.
 func RestartSurvivorsScript(owner engine.HoldOwner, r engine.RestartSurvivors) string {
 	always := ""
 	if r.Always {
 		always = "yes"
 	}
-	return "set -eu\n" + Assign([][2]string{{"units", strings.Join(r.Units, " ")}, {"always", always}}) + CheckHoldSnippet(owner).String() + SurvivorsScript() + restartSurvivorsText
+	verb := "restart"
+	if r.Stop {
+		verb = "stop"
+	}
+	return "set -eu\n" + Assign([][2]string{{"units", strings.Join(r.Units, " ")}, {"always", always}, {"verb", verb}}) + CheckHoldSnippet(owner).String() + SurvivorsScript() + restartSurvivorsText
 }

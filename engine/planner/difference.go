@@ -12,6 +12,8 @@ type difference struct {
 	steps   engine.Steps
 	reboot  rebootkind.Decision
 
+	stops []string // services that ran on during soft reboots, and that no drop-in keeps any more
+
 	restartsFirst bool   // the steps only restart services that have survived a soft reboot
 	oldProcess    string // why the new OS would remove a deployment that such a service runs from, with the next step; "": it would not
 }

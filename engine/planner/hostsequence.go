@@ -20,6 +20,8 @@ type hostWork struct {
 	spares    bool     // the work does not stop the etcd member
 	restarts  []string // services that have run on during the reboot, and restart afterwards
 
+	stops []string // services that stop before anything is written, because the reboot must stop them
+
 	restartsFirst bool // the work only restarts services, and the other changes follow
 
 	rollsBack bool // the sequence replaces the rest of another, under the same hold
@@ -33,7 +35,7 @@ func (w *hostWork) composeSequence() []engine.Step {
 		w.takeHold,
 		w.checkQuorum, w.checkBudget, w.askBefore,
 		w.runFirstTasks, w.drainHost, w.checkQuorumAgain,
-		w.writeChanges, w.syncDisks, w.moveLeader, w.runActions, w.rebootHost, w.recordChanges,
+		w.stopReleased, w.writeChanges, w.syncDisks, w.moveLeader, w.runActions, w.rebootHost, w.recordChanges,
 		w.awaitHost, w.restartSurvivors, w.changeByTasks, w.awaitNode, w.undrainHost, w.runLastTasks, w.askAfter,
 	} {
 		parts = append(parts, part())
@@ -74,6 +76,7 @@ func newHostPlan(t engine.Target, d difference, adopt string) engine.HostPlan {
 	if len(work.steps.Reboot) > 0 {
 		hp.Reboot = d.reboot.Reboot
 		work.spares, work.restarts = hp.Reboot.Survival.SparesMember(), hp.Reboot.Restarts
+		work.stops = d.stops
 	} else {
 		work.spares = restartsOthers(work.steps)
 	}

@@ -40,6 +40,8 @@ func isTooSmall(c engine.Cluster, members []engine.Host) bool {
 func (in survivorPlanner) decideSurvival(t engine.Target, d *difference) engine.Target {
 	r := d.reboot.Reboot
 	x := rebootkind.SurvivalInput{Kind: r.Kind, Facts: t.Facts, Changes: d.changes, Member: memberUnit(t.Cluster), CannotSpare: in.cannotSpareMember(t.Host)}
+	d.stops = releasedServices(t, d.changes)
+	x.Facts.Survivors = slices.DeleteFunc(slices.Clone(x.Facts.Survivors), func(s engine.Survivor) bool { return slices.Contains(d.stops, s.Unit) })
 	s := rebootkind.DecideSurvival(x)
 	r.Survival, r.Survivors, r.Restarts = s.Member, s.Runs, s.Restarts
 	t.Reboot, t.MustSurvive = r.Kind, r.Survival.SparesMember() && x.CannotSpare
@@ -48,6 +50,19 @@ func (in survivorPlanner) decideSurvival(t engine.Target, d *difference) engine.
 		t.Restarts = rebootkind.DecideSurvival(x).Restarts
 	}
 	return t
+}
+
+// releasedServices returns the services that would run on during a soft reboot, and whose drop-in for that the changes
+// remove. Without it nothing shows that they have run on, and systemd has read the old unit.
+func releasedServices(t engine.Target, changes []engine.Change) []string {
+	var units []string
+	for _, s := range t.Facts.Survivors {
+		changed := slices.ContainsFunc(changes, func(c engine.Change) bool { return c.Kind == engine.UnitKind && c.Name() == s.Unit })
+		if s.Survives && changed && !t.Desired.KeepsRunning(s.Unit) && s.Unit != memberUnit(t.Cluster) {
+			units = append(units, s.Unit)
+		}
+	}
+	return units
 }
 
 // memberUnit returns the service of the etcd member of a host in a cluster; "" if it is in none.
@@ -207,6 +222,18 @@ func sparesMember(hp *engine.HostPlan) bool {
 		}
 	}
 	return checked
+}
+
+// stopReleased stops services before the write that removes their drop-ins: they must not run on during the reboot, and a
+// run that continues could not know.
+func (w *hostWork) stopReleased() []engine.Step {
+	if len(w.stops) == 0 {
+		return nil
+	}
+	return []engine.Step{{
+		Name: "stop services", On: w.target.Host.Name, ChangesHost: true, Timeout: restartTimeout,
+		Do: engine.Op{RestartSurvivors: &engine.RestartSurvivors{Units: w.stops, Stop: true}},
+	}}
 }
 
 // restartSurvivors restarts the services that have run on during the reboot, once the host is back: an etcd member under

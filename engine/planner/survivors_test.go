@@ -7,6 +7,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/planner"
+	"holdfast/engine/resource"
 	"holdfast/engine/rules"
 )
 
@@ -254,6 +255,41 @@ func TestOwnRoot(t *testing.T) {
 		p := planner.NewPlan(in)
 		if p.HasExclusion(engine.OldProcess) != excluded || p.Host("etcd-0") != nil || excluded && !strings.Contains(p.Excluded[0].Reason, "root file system of its own") {
 			t.Errorf("%s: %+v, excluded %+v", next, p.Host("etcd-0"), p.Excluded)
+		}
+	}
+}
+
+// TestReleasedServiceStops: a service whose drop-in a change removes does not run on during the reboot for an OS, because
+// nothing would show that afterwards. It stops before the drop-in goes. With the drop-in, it runs on, and restarts.
+func TestReleasedServiceStops(t *testing.T) {
+	const rest = "move etcd leader, check quorum, finalize, wait for boot, wait for units, wait for etcd, move etcd leader, check quorum, restart survivors, wait for units, wait for etcd, release"
+	for steps, c := range map[string]struct {
+		kept     []string
+		changed  string
+		restarts string
+	}{
+		"hold, check quorum, stop services, write, " + rest:    {nil, "app.service", "etcd.service"},
+		"hold, check quorum, write, " + rest:                   {[]string{"app.service"}, "app.service", "etcd.service app.service"},
+		"hold, check quorum, write, " + rest + " of the other": {nil, "other.service", "etcd.service app.service"},
+	} {
+		in := survivorInput(3, false, false, "next")
+		in.Modules = append(in.Modules, engine.Module{Name: "config", Changes: unitModule{c.changed}})
+		d := in.Desired["etcd-0"]
+		d.Config = &resource.Config{}
+		for _, unit := range c.kept {
+			d.Config.Units = append(d.Config.Units, resource.Unit{Name: unit, Dropins: []resource.Dropin{{Name: engine.KeepDropin}}})
+		}
+		in.Desired["etcd-0"] = d
+		f := in.Facts["etcd-0"]
+		f.Survivors = append(f.Survivors, engine.Survivor{Unit: "app.service", Survives: true})
+		in.Facts["etcd-0"] = f
+		p := planner.NewPlan(in)
+		hp := p.Host("etcd-0")
+		if hp == nil || hp.Reboot == nil || hp.Reboot.Kind != engine.SoftReboot {
+			t.Fatalf("%s: %+v, excluded %+v", c.changed, hp, p.Excluded)
+		}
+		if got := namesOfSteps(hp.Sequence); got != strings.TrimSuffix(steps, " of the other") || strings.Join(hp.Reboot.Restarts, " ") != c.restarts {
+			t.Errorf("%s: restarts %v\n got %s\nwant %s", c.changed, hp.Reboot.Restarts, got, steps)
 		}
 	}
 }

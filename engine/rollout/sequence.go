@@ -166,7 +166,8 @@ func (q sequenceState) describeDrained() string {
 }
 
 func hasNoUndo(s engine.Step) bool {
-	return s.ChangesHost && s.Undo == nil && (s.Do.Exec != nil || s.Do.Defragment != nil || s.Do.Command != nil)
+	stops := s.Do.RestartSurvivors != nil && s.Do.RestartSurvivors.Stop
+	return s.ChangesHost && s.Undo == nil && (stops || s.Do.Exec != nil || s.Do.Defragment != nil || s.Do.Command != nil)
 }
 
 func didNothing(f *engine.Failure) bool {

@@ -20,6 +20,8 @@ func OperationDetail(do engine.Op) string {
 		return ": waits for " + do.Pause.For.Trimmed()
 	case do.Defragment != nil:
 		return ": the member of " + do.Defragment.Cluster + " does not answer meanwhile"
+	case do.RestartSurvivors != nil && do.RestartSurvivors.Stop:
+		return ": stops " + strings.Join(do.RestartSurvivors.Units, ", ")
 	case do.RestartSurvivors != nil:
 		return ": restarts " + strings.Join(do.RestartSurvivors.Units, ", ")
 	case do.Exec != nil && do.Exec.Display != "":
