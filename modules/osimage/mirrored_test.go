@@ -115,6 +115,19 @@ func TestAKilledStagingOfBootcLeavesNoLock(t *testing.T) {
 	})
 }
 
+// TestBoundImagesThatCannotBePulled: bootc fails after it has staged the OS. The OS is not complete, so nothing stays staged.
+func TestBoundImagesThatCannotBePulled(t *testing.T) {
+	onSites(t, []string{"bootc"}, func(b *osHost, _ site, d engine.Desired) {
+		b.Write("bound-fails", "error: pulling bound image quay.io/agent: connection refused")
+		b.Want(b.stage(d), 1, "pulling bound image quay.io/agent: connection refused")
+		if b.Exists("staged") || b.Exists("run/ostree/staged-deployment-locked") {
+			b.T.Errorf("it is staged: %+v", b.gatherFacts(d).Deployments)
+		}
+		b.Remove("bound-fails")
+		b.Want(b.stage(d), 0, "staged and locked")
+	})
+}
+
 // TestABusyDaemonFetchesNothing checks that a running daemon is neither used nor stopped: it cannot
 // use the port, and it may work for a person.
 func TestABusyDaemonFetchesNothing(t *testing.T) {

@@ -24,7 +24,7 @@ const timeOrder = "read -r asked rest </proc/uptime\n"
 
 var (
 	finalizeOrderText = shareOrder(hostscript.CheckBootScript() + bootSpaceScript + hostscript.SurvivorsScript() + finalizeScript)
-	plainOrderText    = shareOrder(hostscript.CheckBootScript() + plainRebootScript)
+	plainOrderText    = shareOrder(hostscript.CheckBootScript() + deploymentsScript + plainRebootScript)
 	rollbackOrderText = shareOrder(deploymentsScript + rollbackScript)
 )
 
@@ -35,7 +35,7 @@ func finalizeSteps(t engine.Target, u osUpdate) []engine.Step {
 
 // PlainReboot returns the steps that reboot a host into the running OS, for
 // changes that take effect at boot. The reboot is refused if an unlocked
-// deployment is staged, because the host would boot that deployment. A full reboot
+// deployment is staged, or if another one is the default, because the host would boot that deployment. A full reboot
 // drops a staged and locked deployment, which must then be staged again.
 func PlainReboot(t engine.Target) []engine.Step {
 	return rebootSteps(t, "reboot", plainOrderText, map[string]string{"digest": "", "args": ""})

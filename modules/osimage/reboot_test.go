@@ -93,6 +93,25 @@ func TestARebootThatIsDelayed(t *testing.T) {
 	}
 }
 
+// TestAPlainRebootIntoAnotherOS: somebody has made the previous OS the default, and has not rebooted. No plan includes it.
+func TestAPlainRebootIntoAnotherOS(t *testing.T) {
+	onSites(t, []string{"ostree", "rpm-ostree image", "bootc"}, func(b *osHost, _ site, d engine.Desired) {
+		b.failNewOS(d)
+		running := b.gatherFacts(d).Booted()
+		script := b.plainRebootStep()
+		back := map[string]string{"ostree": "ostree admin set-default 1"}[d.OS.Driver]
+		if back == "" {
+			back = d.OS.Driver + " rollback"
+		}
+		b.Want(b.Run(back), 0, "")
+		b.Want(b.Run(script), hostscript.ScriptChanged, "not the running")
+		b.simulateBoot()
+		if got := b.gatherFacts(d).Booted(); got == nil || got.Digest == running.Digest {
+			t.Errorf("the test is wrong: a reboot starts %+v", got)
+		}
+	})
+}
+
 func TestAPlainReboot(t *testing.T) {
 	d := engine.Desired{OS: &engine.OS{Driver: "ostree", Remote: "lab", Ref: "lab/stable", Commit: moduletest.V2}}
 	unlock := func(b *osHost) {

@@ -14,7 +14,9 @@ stage_os() {
 	: >"$lockfile"
 	# shellcheck disable=SC2086 # options are words
 	if ! ${mirrored:+run_with_registries} bootc switch $options "$image"; then
-		rm -rf "$lockfile" "$registries"
+		rm -rf "$registries"
+		read_staged # bootc stages the OS, and pulls the images that are bound to it afterwards
+		if [ -z "$staged" ] || ostree admin undeploy 0; then rm -f "$lockfile"; fi
 		return 1
 	fi
 	rm -rf "$registries"

@@ -8,10 +8,8 @@ kind=${kind:-}
 is_watched() {
 	if ! command -v flock >/dev/null 2>&1; then
 		watch=$(cat "${1%/*}/watcher" 2>/dev/null) && kill -0 "$watch" 2>/dev/null
-	elif [ -e /var/lib/holdfast/write.lock ]; then
-		! flock -n /var/lib/holdfast/write.lock true
-	else
-		false
+	elif [ ! -e /var/lib/holdfast/write.lock ] || flock -n /var/lib/holdfast/write.lock true; then
+		return 1
 	fi
 }
 for trial in /var/lib/holdfast/tx/*/probation; do
