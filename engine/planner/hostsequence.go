@@ -161,11 +161,21 @@ func (w *hostWork) moveLeader() []engine.Step {
 	return leaderSteps(w.target, w.spares)
 }
 
+// runActions moves the leader and checks the quorum again before each action after the first, because an action may take
+// minutes, in which another member may fail.
 func (w *hostWork) runActions() []engine.Step {
 	if w.hasReboot() {
 		return nil
 	}
-	return markHostChanges(w.steps.Act)
+	var steps []engine.Step
+	for _, s := range markHostChanges(w.steps.Act) {
+		isChecked := len(steps) == 0 || steps[len(steps)-1].Do.Quorum != nil // plays check the quorum before some tasks themselves
+		if !isChecked && (s.Do.Exec != nil || s.Do.RestartSurvivors != nil) {
+			steps = append(steps, w.moveLeader()...)
+		}
+		steps = append(steps, s)
+	}
+	return steps
 }
 
 func (w *hostWork) rebootHost() []engine.Step {
