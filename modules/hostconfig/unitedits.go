@@ -42,6 +42,25 @@ func (d *unitDiff) addUnitEdits(w *hostWrite) {
 	if d.hasRecord {
 		d.addLeavingUnits(was, add, w)
 	}
+	d.keepEnabled(w)
+}
+
+// keepEnabled enables units again that are to stay enabled, if the write disables or
+// presets others: systemctl also does that to the units in Also= of these others.
+func (d *unitDiff) keepEnabled(w *hostWrite) {
+	changed, others := map[string]bool{}, false
+	for _, u := range w.units {
+		changed[u.name] = true
+		others = others || u.do != "enable"
+	}
+	if !others {
+		return
+	}
+	for _, u := range d.want.Units {
+		if isTrue(u.Enabled) && !isTrue(u.Masked) && d.unitState(u.Name).enabled && !changed[u.Name] {
+			w.units = append(w.units, unitEdit{name: u.Name, do: "enable", enabled: true})
+		}
+	}
 }
 
 // canPreset reports whether systemctl preset works after the write.

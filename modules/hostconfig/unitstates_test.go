@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -119,6 +120,47 @@ func TestUnitBecomesAnother(t *testing.T) {
 	}
 	if got := describeUnitEdits(unitHost("masked", masked, masked)); got != "" {
 		t.Errorf("stays masked: %q", got)
+	}
+}
+
+// systemctl disable and preset also change the units in Also= of a unit. Those that the
+// configuration wants enabled are enabled again at the end of the write.
+func TestOtherUnitsStayEnabled(t *testing.T) {
+	yes, no := true, false
+	stays := resource.Unit{Name: "stays.socket", Enabled: &yes}
+	for name, c := range map[string]struct {
+		was, is []resource.Unit
+		want    []unitEdit
+	}{
+		"one is disabled": {
+			[]resource.Unit{stays},
+			[]resource.Unit{stays, {Name: "a.service", Enabled: &no}},
+			[]unitEdit{{name: "a.service", do: "disable", enabled: true}, {name: "stays.socket", do: "enable", enabled: true}},
+		},
+		"one leaves": {
+			[]resource.Unit{stays, {Name: "a.service", Enabled: &yes}},
+			[]resource.Unit{stays},
+			[]unitEdit{{name: "a.service", do: "preset", enabled: true}, {name: "stays.socket", do: "enable", enabled: true}},
+		},
+		"one is enabled": {
+			[]resource.Unit{stays},
+			[]resource.Unit{stays, {Name: "off.service", Enabled: &yes}},
+			[]unitEdit{{name: "off.service", do: "enable"}},
+		},
+	} {
+		f := engine.Facts{BootID: moduletest.Boot, Config: &resource.ConfigFacts{
+			Applied: &resource.Record{Schema: resource.RecordSchema, Config: resource.Config{Units: c.was}},
+			Units:   map[string]string{"a.service": "enabled", "stays.socket": "enabled", "off.service": "disabled"},
+		}}
+		d := engine.Desired{Config: &resource.Config{Units: c.is}}
+		x, err := newConfigDiff(d, f, true)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if got := x.buildWrite(engine.Target{Desired: d, Run: "r1"}).units; !slices.Equal(got, c.want) {
+			t.Errorf("%s: %+v", name, got)
+		}
 	}
 }
 
