@@ -70,7 +70,7 @@ const answerTimeout = engine.Duration(30 * time.Minute)
 // offSteps keep a held host off, shut it down, and switch its power off.
 func (r Request) offSteps(down engine.ShutDown) []engine.Step {
 	return []engine.Step{
-		{Name: "stay off", Do: engine.Op{StayOff: &engine.StayOff{}}},
+		{Name: "stay off", Do: engine.Op{StayOff: &engine.StayOff{}}, MayFail: r.Force},
 		r.shutDown(down),
 		r.cutPower(true),
 	}

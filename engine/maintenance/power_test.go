@@ -115,7 +115,7 @@ func TestPowerOfHolds(t *testing.T) {
 			t.Errorf("%s: %q, %v", name, got, h.Failure)
 		}
 		for _, s := range h.Steps {
-			if s.MayFail != (c.force && (s.Do.PowerAsBefore != nil || s.Do.ShutDown != nil)) {
+			if s.MayFail != (c.force && (s.Do.PowerAsBefore != nil || s.Do.StayOff != nil || s.Do.ShutDown != nil)) {
 				t.Errorf("%s: %+v", name, s)
 			}
 		}

@@ -168,7 +168,7 @@ func (r *stepRunner) awaitPolicy(ctx context.Context, host engine.Host, policy s
 		case late && err != nil:
 			return err
 		case late:
-			return &engine.Failure{Kind: engine.CannotFailure, Cause: fmt.Sprintf("the controller accepted %s as the power after a power cut, and still reports %q after %s; set it in the firmware of the host, and repeat the command", r.cutWord(policy), r.cutWord(now.RestorePolicy), policyTime)}
+			return &engine.Failure{Kind: engine.CannotFailure, Cause: fmt.Sprintf("the controller accepted %s as the power after a power cut, and still reports %q after %s; set it in the firmware of the host, and repeat the command; or use --force, and pull the plug", r.cutWord(policy), r.cutWord(now.RestorePolicy), policyTime)}
 		}
 		if err := r.Clock.Sleep(ctx, policyPause); err != nil {
 			return err
