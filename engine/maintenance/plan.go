@@ -75,7 +75,7 @@ func NewPlan(r Request, seen Observation, now time.Time) engine.MaintenancePlan 
 		case engine.HoldHosts:
 			m = r.planHold(refusal, seen.Site, host)
 			if i := slices.IndexFunc(m.Steps, func(s engine.Step) bool { return s.Do.StayOff != nil }); i >= 0 && !r.Force {
-				m.Steps = slices.Insert(m.Steps, i, seen.Site.checkQuorum(host)...)
+				m.Steps = slices.Insert(m.Steps, i, seen.Site.planQuorumCheck(host)...)
 				m.Remains = cmp.Or(m.Remains, "it stays held: the same command goes on, and holdfast release "+host+" ends the hold")
 			}
 		case engine.ExtendHolds:

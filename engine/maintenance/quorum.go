@@ -103,9 +103,9 @@ func (o QuorumForecast) String() string {
 	return s
 }
 
-// checkQuorum returns the step that asks etcd again before a member is switched off. Its hold keeps runs and other people from the other
+// planQuorumCheck returns the step that asks etcd again before a member is switched off. Its hold keeps runs and other people from the other
 // members by then, and the drain before may have taken long.
-func (s Site) checkQuorum(host string) []engine.Step {
+func (s Site) planQuorumCheck(host string) []engine.Step {
 	h, _ := s.Inventory.Host(host)
 	if h.Cluster == "" {
 		return nil
