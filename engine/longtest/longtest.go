@@ -1,4 +1,4 @@
-// Package longtest limits the tests that take long. By default all tests together take a minute and a half at most on two cores.
+// Package longtest limits the tests that take long. By default all tests together take about two minutes on two cores.
 // With HOLDFAST_SLOW=1, as in CI, the slow tests run, too: they start hundreds of programs and repeat a quicker test for
 // other states of a host or moments of a power cut. With HOLDFAST_LONG=1 these run as well, and
 // tests that could try cases without end (random worlds, moments at which something is killed, sizes) try all cases.
