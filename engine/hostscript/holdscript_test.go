@@ -257,8 +257,8 @@ func TestHoldThatHasEndedIsNotWrittenAgain(t *testing.T) {
 	}
 }
 
-// TestOnlyTheHoldThatWasReadIsExtended: an extension that is repeated works once, and a hold that somebody has changed or ended since it was
-// read stays as it is.
+// TestOnlyTheHoldThatWasReadIsExtended: a repeated extension works once. It changes no hold that somebody has changed since, and brings
+// back none that has ended.
 func TestOnlyTheHoldThatWasReadIsExtended(t *testing.T) {
 	b := newBox(t)
 	h := runHold("m1")

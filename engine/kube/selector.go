@@ -41,7 +41,8 @@ func newRequirement(key string, operator kubefacts.Operator, values []string) ku
 // operators has the operators of label selectors.
 var operators = map[string]kubefacts.Operator{"In": kubefacts.In, "NotIn": kubefacts.NotIn, "Exists": kubefacts.Exists, "DoesNotExist": kubefacts.DoesNotExist}
 
-func (s wireSelector) requirements() (all []kubefacts.Requirement) {
+// listRequirements returns the requirements of the selector, as far as maxTerms allows.
+func (s wireSelector) listRequirements() (all []kubefacts.Requirement) {
 	left := maxTerms
 	add := func(r kubefacts.Requirement, terms int) {
 		if terms <= left {

@@ -255,6 +255,6 @@ func (b wireBudget) facts() kubefacts.Budget {
 		f.Selector.None = true
 		return f
 	}
-	f.Selector.Requirements = s.requirements()
+	f.Selector.Requirements = s.listRequirements()
 	return f
 }

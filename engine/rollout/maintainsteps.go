@@ -76,37 +76,38 @@ const maxHoldChanges = 5
 // changeHold changes the hold of a person, which keeps its end. It reads the hold before, because another command of the person may have
 // changed it meanwhile.
 func (r *stepRunner) changeHold(ctx context.Context, host string, change func(*engine.Hold)) (err error) {
-	for range maxHoldChanges {
-		err = r.changeReadHold(ctx, host, change)
-		if f := new(engine.Failure); !errors.As(err, &f) || f.Kind != engine.HeldFailure {
-			return err
-		}
+	stale := true
+	for tries := 0; stale && tries < maxHoldChanges; tries++ {
+		stale, err = r.changeReadHold(ctx, host, change)
 	}
 	return err
 }
 
-// changeReadHold fails if another command writes the hold between its two scripts.
-func (r *stepRunner) changeReadHold(ctx context.Context, host string, change func(*engine.Hold)) error {
+// changeReadHold reads the hold and writes it again. stale means that another command has written or ended the hold in between.
+func (r *stepRunner) changeReadHold(ctx context.Context, host string, change func(*engine.Hold)) (stale bool, err error) {
 	k := r.keepHoldsOfPeople()
 	seen, err := k.Read(ctx, host)
 	if err != nil {
-		return err
+		return false, err
 	}
 	h := seen.Facts.Hold
 	switch {
 	case seen.Facts.HoldProblem != "":
-		return &engine.Failure{Kind: engine.HeldFailure, Cause: seen.Facts.HoldProblem}
+		return false, &engine.Failure{Kind: engine.HeldFailure, Cause: seen.Facts.HoldProblem}
 	case h == nil:
-		return &engine.Failure{Kind: engine.HeldFailure, Cause: "its hold is gone"}
+		return false, &engine.Failure{Kind: engine.HeldFailure, Cause: "its hold is gone"}
 	case h.Owner() != r.ownerOf(host):
-		return &engine.Failure{Kind: engine.HeldFailure, Cause: h.String()}
+		return false, &engine.Failure{Kind: engine.HeldFailure, Cause: h.String()}
 	}
 	change(h)
-	if err := k.Take(ctx, host, *h, engine.TakeHold{For: engine.KeepEnd, Digest: resource.Digest([]byte(seen.Text))}); err != nil {
-		return err
+	err = k.Take(ctx, host, *h, engine.TakeHold{For: engine.KeepEnd, Digest: resource.Digest([]byte(seen.Text))})
+	if f := new(engine.Failure); errors.As(err, &f) && f.Kind == engine.HeldFailure {
+		return true, err
 	}
-	r.rememberHold(host, h, engine.KeepEnd)
-	return nil
+	if err == nil {
+		r.rememberHold(host, h, engine.KeepEnd)
+	}
+	return false, err
 }
 
 // takenNode tells how this run has taken a node.

@@ -161,7 +161,7 @@ func (x *configDiff) addNodeEdits(d engine.Desired, w *hostWrite) {
 func (x *configDiff) entriesOfRenumbered(a accountNames) map[string]bool {
 	paths := map[string]bool{}
 	for _, e := range x.entries {
-		paths[e.path] = a.own(e.pathState) && e.matchesHost(x.facts.Nodes)
+		paths[e.path] = a.ownPath(e.pathState) && e.matchesHost(x.facts.Nodes)
 	}
 	for _, e := range x.entries {
 		paths[e.path] = paths[e.path] || e.hard && paths[e.data]

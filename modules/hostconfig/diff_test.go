@@ -171,7 +171,7 @@ func TestUnitsThatLeave(t *testing.T) {
 	got := x.buildWrite(engine.Target{Desired: d, Run: "r1"}).units
 	var want []unitEdit
 	leave := func(name string) {
-		want = append(want, unitEdit{name: name, do: "preset", unsure: true})
+		want = append(want, unitEdit{name: name, do: "preset", ifPresent: true})
 	}
 	disable := func(name string) {
 		want = append(want, unitEdit{name: name, do: "disable", early: true, enabled: true})

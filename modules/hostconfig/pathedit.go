@@ -63,7 +63,7 @@ func (w hostWrite) arrangeEdits() []pathEdit {
 		if e.kind != resource.PathMissing || e.restore {
 			list = appendParents(list, e.path, path.Dir(e.path), known)
 		}
-		e.late, e.targetComes = created[e.user] || created[e.group] || renumbered.own(e.pathState), files[e.data]
+		e.late, e.targetComes = created[e.user] || created[e.group] || renumbered.ownPath(e.pathState), files[e.data]
 		list = append(list, e)
 	}
 	assignSources(list)
@@ -85,7 +85,7 @@ func (w hostWrite) createdAccounts() map[string]bool {
 // accountNames are names of users and of groups.
 type accountNames struct{ users, groups map[string]bool }
 
-func (a accountNames) own(p pathState) bool { return a.users[p.user] || a.groups[p.group] }
+func (a accountNames) ownPath(p pathState) bool { return a.users[p.user] || a.groups[p.group] }
 
 // renumberedAccounts returns the users and groups whose ID the write changes. Their
 // files keep the old number.

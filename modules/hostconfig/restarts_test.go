@@ -9,8 +9,8 @@ import (
 	"holdfast/modules/moduletest"
 )
 
-// TestRecordOfRestarts: the record has the services that must restart after a soft reboot, also if nothing else is written,
-// and keeps them while the kernel runs, whatever is written meanwhile.
+// TestRecordOfRestarts: the record has the services that must restart after a soft reboot, also if nothing else is written.
+// Later writes keep them until the kernel boots.
 func TestRecordOfRestarts(t *testing.T) {
 	const other = "5d0c1f9e-0000-4b8e-9d43-9a0c0f6a1c11"
 	type due = map[string]resource.BootID

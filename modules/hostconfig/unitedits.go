@@ -33,7 +33,7 @@ func (d *unitDiff) addUnitEdits(w *hostWrite) {
 			add(u.Name, map[bool]string{true: "enable", false: "disable"}[*u.Enabled], false)
 		case u.Enabled != nil && !*u.Enabled && state.cannot != "" && d.bringsUnit(u):
 			// The word says nothing about the unit to come, which may have links still.
-			w.units = append(w.units, unitEdit{name: u.Name, do: "disable", unsure: true})
+			w.units = append(w.units, unitEdit{name: u.Name, do: "disable", ifPresent: true})
 		case u.Enabled == nil && had && before.Enabled != nil && d.canPreset(u),
 			u.Enabled == nil && !had && u.Contents != "" && state.missing:
 			add(u.Name, "preset", false)
@@ -84,7 +84,7 @@ func (d *unitDiff) addLeavingUnits(gone map[string]resource.Unit, add func(name,
 			if state.enabled {
 				add(u.Name, "disable", true)
 			}
-			w.units = append(w.units, unitEdit{name: u.Name, do: "preset", unsure: true}) // it is disabled by then
+			w.units = append(w.units, unitEdit{name: u.Name, do: "preset", ifPresent: true}) // it is disabled by then
 		case u.Enabled != nil && d.canPreset(u):
 			add(u.Name, "preset", false)
 		}

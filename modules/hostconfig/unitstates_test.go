@@ -313,7 +313,7 @@ func TestTheUnitOfTheOSGetsItsPreset(t *testing.T) {
 			b.Put("/presets/over.service", "", 0o644)
 			w := b.planWrite(contents{}, removedPath(unitDir+"over.service"), removedPath(unitDir+"own.service"))
 			for _, unit := range []string{"over.service", "own.service"} {
-				w.units = append(w.units, unitEdit{name: unit, do: "disable", enabled: true, early: true}, unitEdit{name: unit, do: "preset", unsure: true})
+				w.units = append(w.units, unitEdit{name: unit, do: "disable", enabled: true, early: true}, unitEdit{name: unit, do: "preset", ifPresent: true})
 			}
 			if fails {
 				b.Put("/no-x.service", "", 0o644)

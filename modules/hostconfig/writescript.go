@@ -214,11 +214,11 @@ type loginEdit struct {
 
 // unitEdit enables, disables or presets a unit.
 type unitEdit struct {
-	name    string
-	enabled bool   // the unit is enabled now
-	do      string // enable, disable or preset
-	early   bool   // run before files change: a unit is disabled before its file is removed
-	unsure  bool   // the script skips the unit if the host does not have it then
+	name      string
+	enabled   bool   // the unit is enabled now
+	do        string // enable, disable or preset
+	early     bool   // run before files change: a unit is disabled before its file is removed
+	ifPresent bool   // the script skips the unit if the host does not have it then
 }
 
 // unitFunctions returns the variable hasunits (whether the undo enables units) and
@@ -230,9 +230,9 @@ func unitFunctions(units []unitEdit) string {
 		do.WriteString(when + ")\n:\n")
 		back.WriteString(when + ")\n:\n")
 		for _, verb := range []string{"disable", "preset", "enable"} {
-			for _, unsure := range []bool{false, true} {
+			for _, ifPresent := range []bool{false, true} {
 				call, undo := unitCalls(when, verb, dropMatching(units, func(u unitEdit) bool {
-					return u.do != verb || u.early != (when == "early") || u.unsure != unsure
+					return u.do != verb || u.early != (when == "early") || u.ifPresent != ifPresent
 				}))
 				do.WriteString(call)
 				back.WriteString(undo)
@@ -261,7 +261,7 @@ func unitCalls(when, verb string, units []unitEdit) (do, back string) {
 		}
 	}
 	prefix := ""
-	if units[0].unsure {
+	if units[0].ifPresent {
 		prefix = "call_for_present "
 	}
 	do = prefix + "run_systemctl " + when + " " + verb + " --" + quoteWords(names) + "\n"
