@@ -19,7 +19,7 @@ import (
 // may lose a mirror that serves only digests from now on.
 func TestSafeRegistriesKeepSources(t *testing.T) {
 	safe := 0
-	rapid.Check(t, func(t *rapid.T) {
+	law := func(t *rapid.T) {
 		old := drawRegistries(t)
 		for range 15 {
 			changed := changeRegistries(t, old)
@@ -29,10 +29,13 @@ func TestSafeRegistriesKeepSources(t *testing.T) {
 				checkSources(t, was, is)
 			}
 		}
-	})
-	if safe == 0 {
-		t.Error("no change was safe")
 	}
+	for range 20 { // the first hundred changes may miss a safe one by chance
+		if rapid.Check(t, law); safe > 0 {
+			return
+		}
+	}
+	t.Error("no change was safe")
 }
 
 func checkSources(t *rapid.T, was, is []byte) {
