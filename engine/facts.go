@@ -36,7 +36,7 @@ type Facts struct {
 	BootState        string                `json:"boot_state,omitempty"`        // digest of the contents of /boot, if the hold has a NotBooted
 	KernelArgs       []string              `json:"kernel_args,omitempty"`       // kernel arguments of this boot, in order
 	Kernel           string                `json:"kernel,omitempty"`            // release of the running kernel; only asked for if a configuration demands a type of kernel
-	StagedArgs       string                `json:"staged_args,omitempty"`       // digest of the changes that holdfast made to the kernel arguments of the staged deployment
+	StagedArgs       string                `json:"staged_args,omitempty"`       // digest of the changes, if any, to the kernel arguments of the deployment that holdfast has staged; "": it has not staged it to the end
 	Config           *resource.ConfigFacts `json:"config,omitempty"`            // nil: not gathered
 	Rollout          *Rollout              `json:"rollout,omitempty"`           // the last roll-out that changed, or should have changed, the OS of the host
 	RolloutProblem   string                `json:"rollout_problem,omitempty"`   // why Rollout is not trusted
@@ -137,7 +137,7 @@ func (f Facts) SoftTarget() string {
 
 // Ready reports whether the deployment with this digest and these kernel
 // arguments is staged and locked, so that only the finalize is missing. args
-// has the form of StagedArgs; "" means the booted kernel arguments.
+// has the form of StagedArgs.
 func (f Facts) Ready(digest, args string) bool {
 	d := f.Staged()
 	return d != nil && d.Digest == digest && d.Locked && f.StagedArgs == args

@@ -48,3 +48,9 @@ func (b *osHost) finalize(d engine.Desired) engine.Output {
 	b.T.Helper()
 	return b.Run(moduletest.OrderOf(b.steps(d).Reboot))
 }
+
+// isReady reports whether the host has staged the desired OS with its present kernel arguments.
+func (b *osHost) isReady(d engine.Desired) bool {
+	b.T.Helper()
+	return b.gatherFacts(d).Ready(d.OS.Digest(), kernelArgs{}.changeDigest())
+}

@@ -20,10 +20,8 @@ type kernelArgs struct {
 
 func (k kernelArgs) isEmpty() bool { return len(k.remove)+len(k.add) == 0 }
 
+// changeDigest returns a digest of the change, also of one that changes nothing.
 func (k kernelArgs) changeDigest() string {
-	if k.isEmpty() {
-		return ""
-	}
 	return resource.Digest([]byte(strings.Join(k.commandOptions("-", "+"), "\n")))
 }
 

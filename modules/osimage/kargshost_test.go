@@ -163,7 +163,7 @@ func TestOtherArgumentsThanPlannedAreNotReady(t *testing.T) {
 				b.Run("ostree pull lab lab/stable@" + moduletest.V2)
 				stage(b, d)
 				before := b.Log()
-				b.Want(b.Run(planned), hostscript.ScriptChanged, "with other kernel arguments than planned")
+				b.Want(b.Run(planned), hostscript.ScriptChanged, "is not staged by holdfast with the planned kernel arguments")
 				if did := strings.TrimPrefix(b.Log(), before); strings.Contains(did, "rebooted") || strings.Contains(did, "--unlock") {
 					t.Errorf("log:\n%s", did)
 				}
@@ -177,6 +177,39 @@ func TestOtherArgumentsThanPlannedAreNotReady(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestStagedBySomebodyElseIsStagedAgain: an OS that is staged and locked counts as ready only if holdfast has staged it to the
+// end, also if the update plans no kernel arguments. Somebody else may have staged it with arguments of their own.
+func TestStagedBySomebodyElseIsStagedAgain(t *testing.T) {
+	theirs := map[string]string{
+		"ostree":           "ostree pull lab lab/stable@" + moduletest.V2 + "; ostree admin deploy --stage --lock-finalization --karg-append=theirs lab:lab/stable",
+		"rpm-ostree image": "rpm-ostree rebase --lock-finalization ostree-unverified-registry:" + image2 + "; rpm-ostree kargs --lock-finalization --append=theirs",
+		// The unit was killed after bootc had staged the OS, and before it had the images that are bound to the OS.
+		"bootc": "rm /run/holdfast/staged-args; mkdir -p /run/ostree; : >/run/ostree/staged-deployment-locked; bootc switch " + image2,
+	}
+	onEachTool(t, func(b *osHost, s site, d engine.Desired) {
+		b.Hold(engine.RunHold, "r1")
+		b.Want(b.stage(d), 0, "staged and locked")
+		planned := moduletest.OrderOf(b.steps(d).Reboot)
+		name, _, _ := strings.Cut(strings.TrimPrefix(b.T.Name(), "TestStagedBySomebodyElseIsStagedAgain/"), "#")
+		b.Run("ostree admin undeploy 0")
+		b.Want(b.Run(theirs[strings.ReplaceAll(name, "_", " ")]), 0, "")
+		if staged := b.gatherFacts(d).Staged(); staged == nil || staged.Digest != s.os.Digest() || !staged.Locked {
+			b.T.Fatalf("the test is wrong: %+v is staged", staged)
+		}
+		b.Want(b.Run(planned), hostscript.ScriptChanged, "is not staged by holdfast with the planned kernel arguments")
+		if strings.Contains(b.Log(), "rebooted") {
+			b.T.Errorf("log:\n%s", b.Log())
+		}
+		b.Want(b.stage(d), 0, "staged and locked")
+		if len(b.steps(d).Stage) != 0 {
+			b.T.Error("it is staged again and again")
+		}
+		b.Want(b.finalize(d), 0, "rebooting into")
+		b.reboot()
+		b.checkSettledArgs(d, "root=LABEL=root rw console=tty0 ostree=/ostree/boot.1/lab/1/0")
+	})
 }
 
 func TestWithoutArgumentsThoseOfTheBootedOSStay(t *testing.T) {

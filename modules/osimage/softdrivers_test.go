@@ -59,7 +59,7 @@ func TestEachDriverSoftReboots(t *testing.T) {
 		must := b.softOrder(d, "no")
 		b.Write("fail-prepare", "error: different kernel state")
 		b.Want(b.Run(must), hostscript.ScriptCannot, "reboot: the host cannot soft reboot: error: different kernel state")
-		if f := b.gatherFacts(d); !f.Ready(d.OS.Digest(), "") || b.Exists("soft-target") || strings.Contains(b.Log(), "rebooted") {
+		if f := b.gatherFacts(d); !b.isReady(d) || b.Exists("soft-target") || strings.Contains(b.Log(), "rebooted") {
 			t.Errorf("the staged OS is not locked again: %+v\n%s", f.Deployments, b.Log())
 		}
 		b.Remove("fail-prepare")

@@ -5,8 +5,8 @@ if is_boot_gone; then refuse_changed "finalize: $problem"; fi
 read_staged
 [ -n "$staged" ] || refuse_changed "finalize: nothing is staged"
 has_planned_os || refuse_changed "finalize: $staged is staged, which is not $digest"
-has_planned_args || refuse_changed "finalize: $staged is staged with other kernel arguments than planned"
 [ "$locked" = yes ] || refuse_changed "finalize: $staged is not locked any more"
+has_planned_args || refuse_changed "finalize: $staged is not staged by holdfast with the planned kernel arguments"
 check_boot finalize
 check_survivors finalize
 # This service works when it is stopped, at shutdown, so it must be running.

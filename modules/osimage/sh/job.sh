@@ -22,6 +22,7 @@ run_stage() {
 		(
 			set -e
 			check_survivors stage
+			rm -f "$mark"
 			stage_os "$@"
 			keep_locked
 			mark_args

@@ -1,6 +1,6 @@
 # Shared by all OS scripts. It sets: staged, locked and status (see read_staged), has (see
-# has_planned_args), and paths of ostree and holdfast. It needs: digest (the planned OS),
-# and args (a digest of the planned change of kernel arguments, or nothing).
+# has_planned_args), and paths of ostree and holdfast. It needs: digest (the planned OS, or
+# nothing), and args (a digest of the planned change of kernel arguments).
 export LC_ALL=C
 repo=/ostree/repo
 deployment=/run/ostree/staged-deployment
@@ -44,9 +44,10 @@ commit_is_os() { # COMMIT DIGEST
 # has_planned_os reports whether the staged deployment has the planned OS.
 has_planned_os() { [ -n "$staged" ] && commit_is_os "${staged%.*}" "$digest"; }
 
-# has_planned_args reports whether the staged deployment has the planned kernel arguments. ostree
-# does not list them before the reboot. So the staging marks its deployment. The mark
-# of another deployment does not count.
+# has_planned_args reports whether holdfast has staged the deployment with the planned kernel
+# arguments. ostree does not list them before the reboot. So a staging marks its deployment at
+# its end, also if it changes no arguments: a deployment of the planned OS without a mark has
+# any arguments, or its staging was killed. The mark of another deployment does not count.
 has_planned_args() {
 	has=''
 	if [ -e "$mark" ] && sum=$(print_staged_sum); then
@@ -66,10 +67,7 @@ print_staged_sum() {
 
 # mark_args marks the staged deployment as one with the planned kernel arguments. Locking or
 # unlocking creates a new deployment, which needs a new mark.
-mark_args() {
-	rm -f "$mark"
-	[ -z "$args" ] || say "$(print_staged_sum) $args" >"$mark"
-}
+mark_args() { say "$(print_staged_sum) $args" >"$mark"; }
 
 print_metadata() { ostree show --repo="$repo" --print-metadata-key="$1" "$commit" 2>/dev/null || :; }
 
