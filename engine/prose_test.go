@@ -24,7 +24,7 @@ var matchers = []string{"MatchString", "FindString", "FindStringIndex", "FindStr
 
 // textual lists the functions that may read texts, with the reason for each.
 var textual = map[string]string{
-	"engine/rollout/failure.go asFailure":             "a script names its step in its message, which must not be said twice",
+	"engine/rollout/events.go asFailure":              "a script names its step in its message, which must not be said twice",
 	"engine/report/summary/shortcause.go StderrLines": "a line that the cause repeats is not shown twice",
 	"engine/hostscript/holdprobe.go DescribeHolder":   "the script of a hold names itself in its message",
 	"engine/config/butane/butane.go Translate":        "a finding of Butane's own has a text and no kind",

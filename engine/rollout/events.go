@@ -2,6 +2,7 @@ package rollout
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"sync"
 	"time"
@@ -106,6 +107,35 @@ func (m *emitter) runAndEmitEnd(e event.Event, f func(*stepHeartbeat) error) *en
 	m.noteEvent(e)
 	return failure
 }
+
+// errStopped is the cause of failures after the operator stopped the run.
+var errStopped = errors.New("stopped by the operator")
+
+func asFailure(err error, host, step string) *engine.Failure {
+	if err == nil {
+		return nil
+	}
+	var f *engine.Failure
+	if !errors.As(err, &f) {
+		f = &engine.Failure{Cause: err.Error()}
+		if errors.Is(err, context.Canceled) {
+			f.Kind = engine.StoppedFailure
+		}
+	}
+	whole := *f
+	if whole.Host == "" {
+		whole.Host = host
+	}
+	if whole.Step == "" {
+		whole.Step = step
+	}
+	// Some scripts begin their message with the name of the step.
+	whole.Cause = contextErrors.Replace(strings.TrimPrefix(whole.Cause, whole.Step+": "))
+	return &whole
+}
+
+// contextErrors replaces the texts of package context.
+var contextErrors = strings.NewReplacer(context.Canceled.Error(), errStopped.Error(), context.DeadlineExceeded.Error(), "no answer in time")
 
 // heartbeatInterval is how long a step may be silent before it reports that it
 // continues. The interval is a little less than half a minute, so that a

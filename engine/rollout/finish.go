@@ -38,6 +38,78 @@ func (e *ending) finishRun(ctx context.Context) event.RunEnd {
 	return end
 }
 
+// makeVerdict adds the findings of the run to the last plan of the last play.
+func (e *ending) makeVerdict(ctx context.Context) engine.Verdict {
+	v := engine.NewVerdict(engine.Findings{})
+	for i, plan := range e.last {
+		f := withoutWaitingLanes(plan).unlessFailed(e.err).Verdict().Findings
+		if i == len(e.last)-1 {
+			f = e.runFindings(ctx).Join(f)
+		}
+		v = v.And(engine.NewVerdict(f))
+	}
+	if e.isStopping() && v.Exit != engine.ExitOK {
+		f := v.Findings
+		f.Stopped = true
+		v = engine.NewVerdict(f)
+	}
+	return v
+}
+
+func (e *ending) runFindings(ctx context.Context) engine.Findings {
+	var f engine.Findings
+	var failed *engine.Failure
+	switch {
+	case stoppedBy(ctx, e.err):
+		f.Stopped, f.Declined = true, errors.Is(e.err, ErrDeclined) || errors.Is(e.err, ErrNoStep)
+	case errors.As(e.err, &failed):
+		f.Failures = append(f.Failures, shortFailure(failed))
+	case e.err != nil:
+		f.Failures = append(f.Failures, engine.Failure{Cause: e.err.Error()})
+	}
+	how := e.state.failureByHost()
+	for _, host := range slices.Sorted(maps.Keys(how)) {
+		if failed == nil || failed.Host != host {
+			f.Failures = append(f.Failures, engine.Failure{Host: host, Cause: how[host]})
+		}
+	}
+	return f
+}
+
+// shortFailure leaves out the output of the command, because the event of the failure has that output.
+func shortFailure(f *engine.Failure) engine.Failure {
+	return engine.Failure{Host: f.Host, Step: f.Step, Cause: f.Cause, Kind: f.Kind, Hint: f.Hint}
+}
+
+func stoppedBy(ctx context.Context, err error) bool {
+	var f *engine.Failure
+	return errors.Is(err, ErrDeclined) || errors.Is(err, ErrNoStep) || ctx.Err() != nil || errors.As(err, &f) && f.Kind == engine.StoppedFailure
+}
+
+// finishedPlan is a plan of which no step can be run any more.
+type finishedPlan struct{ engine.Plan }
+
+// withoutWaitingLanes drops the lanes of hosts that wait for their window.
+// These hosts may have lost the staged OS, and the run that disrupts them
+// stages it again.
+func withoutWaitingLanes(plan engine.Plan) finishedPlan {
+	plan.Lanes = slices.DeleteFunc(slices.Clone(plan.Lanes), func(l engine.Lane) bool { return waitsForWindow(plan, l) })
+	return finishedPlan{plan}
+}
+
+func waitsForWindow(plan engine.Plan, l engine.Lane) bool {
+	return !slices.ContainsFunc(l.Hosts, func(h string) bool {
+		return !slices.ContainsFunc(plan.Excluded, func(x engine.Exclusion) bool { return x.Host == h && x.Kind == engine.Closed })
+	})
+}
+
+func (e finishedPlan) unlessFailed(err error) engine.Plan {
+	if err != nil {
+		e.Batches, e.Lanes, e.Before = nil, nil, nil
+	}
+	return e.Plan
+}
+
 func (e *ending) notBegun() []string {
 	begun := len(e.last)
 	if errors.Is(e.err, ErrDeclined) {
@@ -48,11 +120,6 @@ func (e *ending) notBegun() []string {
 		names = append(names, e.Plays[i].Name)
 	}
 	return names
-}
-
-// shortFailure leaves out the output of the command, because the event of the failure has that output.
-func shortFailure(f *engine.Failure) engine.Failure {
-	return engine.Failure{Host: f.Host, Step: f.Step, Cause: f.Cause, Kind: f.Kind, Hint: f.Hint}
 }
 
 // spentBudget returns the failure budget that two or more failed hosts have
@@ -89,22 +156,6 @@ func (e *ending) countPools(ctx context.Context, end *event.RunEnd) {
 	end.Pools, end.Complete = status.Pools, end.Verdict.And(planner.StatusVerdict(status)).Complete
 }
 
-func markUnjournaled(end event.RunEnd, err error) event.RunEnd {
-	if slices.ContainsFunc(end.Verdict.Failures, func(f engine.Failure) bool { return f.Kind == engine.JournalFailure }) {
-		return end // the verdict already has the error of the journal
-	}
-	end.Verdict.Failures = append(slices.Clip(end.Verdict.Failures), engine.Failure{Cause: err.Error(), Kind: engine.JournalFailure})
-	end.Verdict = engine.NewVerdict(end.Verdict.Findings)
-	end.Exit, end.Complete = end.Verdict.Exit, end.Verdict.Complete
-	return end
-}
-
-func waitsForWindow(plan engine.Plan, l engine.Lane) bool {
-	return !slices.ContainsFunc(l.Hosts, func(h string) bool {
-		return !slices.ContainsFunc(plan.Excluded, func(x engine.Exclusion) bool { return x.Host == h && x.Kind == engine.Closed })
-	})
-}
-
 func unfinishedHosts(plans []engine.Plan, p *runState) []string {
 	var out []string
 	add := func(host string) {
@@ -125,4 +176,14 @@ func unfinishedHosts(plans []engine.Plan, p *runState) []string {
 	}
 	sort.Strings(out)
 	return out
+}
+
+func markUnjournaled(end event.RunEnd, err error) event.RunEnd {
+	if slices.ContainsFunc(end.Verdict.Failures, func(f engine.Failure) bool { return f.Kind == engine.JournalFailure }) {
+		return end // the verdict already has the error of the journal
+	}
+	end.Verdict.Failures = append(slices.Clip(end.Verdict.Failures), engine.Failure{Cause: err.Error(), Kind: engine.JournalFailure})
+	end.Verdict = engine.NewVerdict(end.Verdict.Findings)
+	end.Exit, end.Complete = end.Verdict.Exit, end.Verdict.Complete
+	return end
 }

@@ -174,6 +174,10 @@ func (r *stepRunner) runExec(ctx context.Context, hp engine.HostPlan, s engine.S
 	return nil
 }
 
+func (p *Ports) scriptFailure(reply Reply, cause string) *engine.Failure {
+	return &engine.Failure{Stderr: p.Secrets.KeepTail(reply.Stderr, 4096), Cause: cause}
+}
+
 func (p *Ports) scriptRefusal(reply Reply, s engine.Step) *engine.Failure {
 	causes := map[int]engine.Failure{
 		hostscript.ScriptHeld:    {Kind: engine.HeldFailure, Cause: "somebody else holds the host"},
