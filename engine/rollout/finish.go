@@ -42,7 +42,7 @@ func (e *ending) finishRun(ctx context.Context) event.RunEnd {
 func (e *ending) makeVerdict(ctx context.Context) engine.Verdict {
 	v := engine.NewVerdict(engine.Findings{})
 	for i, plan := range e.last {
-		f := withoutWaitingLanes(plan).unlessFailed(e.err).Verdict().Findings
+		f := withWorkLeft(plan, e.err != nil).Verdict().Findings
 		if i == len(e.last)-1 {
 			f = e.runFindings(ctx).Join(f)
 		}
@@ -86,28 +86,20 @@ func stoppedBy(ctx context.Context, err error) bool {
 	return errors.Is(err, ErrDeclined) || errors.Is(err, ErrNoStep) || ctx.Err() != nil || errors.As(err, &f) && f.Kind == engine.StoppedFailure
 }
 
-// finishedPlan is a plan of which no step can be run any more.
-type finishedPlan struct{ engine.Plan }
-
-// withoutWaitingLanes drops the lanes of hosts that wait for their window.
-// These hosts may have lost the staged OS, and the run that disrupts them
-// stages it again.
-func withoutWaitingLanes(plan engine.Plan) finishedPlan {
+// withWorkLeft returns a plan with only the work that can be done now. After a failed run, that is none. Lanes of
+// hosts that wait for their window are left out: the run that disrupts these hosts stages the OS again if they have lost it.
+func withWorkLeft(plan engine.Plan, failed bool) engine.Plan {
+	if failed {
+		plan.Batches, plan.Lanes = nil, nil
+	}
 	plan.Lanes = slices.DeleteFunc(slices.Clone(plan.Lanes), func(l engine.Lane) bool { return waitsForWindow(plan, l) })
-	return finishedPlan{plan}
+	return plan
 }
 
 func waitsForWindow(plan engine.Plan, l engine.Lane) bool {
 	return !slices.ContainsFunc(l.Hosts, func(h string) bool {
 		return !slices.ContainsFunc(plan.Excluded, func(x engine.Exclusion) bool { return x.Host == h && x.Kind == engine.Closed })
 	})
-}
-
-func (e finishedPlan) unlessFailed(err error) engine.Plan {
-	if err != nil {
-		e.Batches, e.Lanes, e.Before = nil, nil, nil
-	}
-	return e.Plan
 }
 
 func (e *ending) notBegun() []string {

@@ -126,19 +126,15 @@ func (h *hostRun) giveUpHost(ctx context.Context, cause *engine.Failure) *engine
 	default:
 		message = h.keepHeld(ctx, &failure)
 	}
-	h.failHost(&failure, message)
+	h.failHost(&failure, "", message)
 	return &failure
 }
 
-func (h *hostRun) failHost(failure *engine.Failure, message string) {
-	h.failHostAs(failure, "", message)
-}
-
-func (h *hostRun) failHostAs(failure *engine.Failure, fate event.HostOutcome, message string) {
+func (h *hostRun) failHost(failure *engine.Failure, outcome event.HostOutcome, message string) {
 	if failure.Kind != engine.StoppedFailure && failure.Kind != engine.HeldFailure {
 		h.state.noteFailure(h.hp.Host, failure)
 	}
-	h.noteEvent(event.Event{Type: event.HostFailed, Host: h.hp.Host, Pool: h.hp.Pool, Failure: failure, Outcome: fate, Message: message})
+	h.noteEvent(event.Event{Type: event.HostFailed, Host: h.hp.Host, Pool: h.hp.Pool, Failure: failure, Outcome: outcome, Message: message})
 }
 
 // undoAndRelease undoes the steps on a host that is not rebooting, and releases
@@ -194,7 +190,7 @@ func (h *hostRun) rollBackHost(ctx context.Context, cause *engine.Failure) *engi
 			said = "it is not well with the OS it ran before, to which it was rolled back: "
 		}
 	}
-	h.failHostAs(cause, event.RolledBackOutcome, "it was rolled back to the OS it ran before, and is not held; it remembers that this OS failed")
+	h.failHost(cause, event.RolledBackOutcome, "it was rolled back to the OS it ran before, and is not held; it remembers that this OS failed")
 	return cause
 }
 

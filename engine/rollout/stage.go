@@ -62,7 +62,7 @@ func (h *hostRun) stageHost(ctx context.Context, lane engine.Lane) *engine.Failu
 	}
 	if err := h.state.mayStage(h.hp.Host); err != nil {
 		failure := asFailure(err, h.hp.Host, h.hp.Stage[0].Name)
-		h.failHost(failure, "it was not disrupted and is not held")
+		h.failHost(failure, "", "it was not disrupted and is not held")
 		return failure
 	}
 	for _, s := range h.hp.Stage {
@@ -87,7 +87,7 @@ func (h *hostRun) stageHost(ctx context.Context, lane engine.Lane) *engine.Failu
 		case !stopped:
 			message += "; its staging may still run"
 		}
-		h.failHost(failure, message)
+		h.failHost(failure, "", message)
 		return failure
 	}
 	h.state.noteLostStaging(lane, nil) // if there was one, it was on this host

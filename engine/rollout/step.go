@@ -38,7 +38,7 @@ func (r *stepRunner) runStep(ctx context.Context, hp engine.HostPlan, s engine.S
 func (r *stepRunner) runStepInBatch(ctx context.Context, hp engine.HostPlan, s engine.Step, batch int) (begun bool, failure *engine.Failure) {
 	failure = r.runBetweenEvents(stepEvent(hp, s, batch), func(heartbeat *stepHeartbeat) error {
 		begun = true
-		return r.runOperationInTime(ctx, hp, s, heartbeat)
+		return r.runOperation(ctx, hp, s, heartbeat)
 	})
 	return begun, failure
 }
@@ -48,7 +48,7 @@ func (r *stepRunner) runUndoStep(ctx context.Context, hp engine.HostPlan, s engi
 	e := stepEvent(hp, s, 0)
 	e.Type = event.StepStarted
 	r.noteEvent(e)
-	return r.runAndEmitEnd(e, func(heartbeat *stepHeartbeat) error { return r.runOperationInTime(ctx, hp, s, heartbeat) })
+	return r.runAndEmitEnd(e, func(heartbeat *stepHeartbeat) error { return r.runOperation(ctx, hp, s, heartbeat) })
 }
 
 func stepEvent(hp engine.HostPlan, s engine.Step, batch int) event.Event {
@@ -60,17 +60,13 @@ func stepEvent(hp engine.HostPlan, s engine.Step, batch int) event.Event {
 	return e
 }
 
-func (r *stepRunner) runOperationInTime(ctx context.Context, hp engine.HostPlan, s engine.Step, heartbeat *stepHeartbeat) error {
-	ctx, cancel := withStepTimeout(ctx, s)
-	defer cancel()
-	return r.runOperation(ctx, hp, s, heartbeat)
-}
-
 func withStepTimeout(ctx context.Context, s engine.Step) (context.Context, context.CancelFunc) {
 	return context.WithTimeoutCause(ctx, toDuration(s.Timeout), fmt.Errorf("not done within %s", s.Timeout))
 }
 
 func (r *stepRunner) runOperation(ctx context.Context, hp engine.HostPlan, s engine.Step, heartbeat *stepHeartbeat) error {
+	ctx, cancel := withStepTimeout(ctx, s)
+	defer cancel()
 	if err := r.checkHold(ctx, hp, s); err != nil {
 		return err
 	}
