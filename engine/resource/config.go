@@ -229,3 +229,18 @@ func isDigest(s string) bool {
 	_, err := hex.DecodeString(s)
 	return err == nil && len(s) == hex.EncodedLen(sha256.Size)
 }
+
+// OwnPaths returns the paths of the files, directories and links of a configuration.
+func (c Config) OwnPaths() []string {
+	var list []string
+	for _, f := range c.Files {
+		list = append(list, f.Path)
+	}
+	for _, d := range c.Directories {
+		list = append(list, d.Path)
+	}
+	for _, k := range c.Links {
+		list = append(list, k.Path)
+	}
+	return list
+}

@@ -146,21 +146,6 @@ func (l Links) Respell(was, is Config) Config {
 	return was
 }
 
-// OwnPaths returns the paths of the files, directories and links of a configuration.
-func (c Config) OwnPaths() []string {
-	var list []string
-	for _, f := range c.Files {
-		list = append(list, f.Path)
-	}
-	for _, d := range c.Directories {
-		list = append(list, d.Path)
-	}
-	for _, k := range c.Links {
-		list = append(list, k.Path)
-	}
-	return list
-}
-
 // SamePath is one path that a configuration has under two spellings.
 type SamePath struct{ First, Second string }
 

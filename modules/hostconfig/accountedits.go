@@ -105,3 +105,62 @@ func (a *accountDiff) newLoginEdit(was, want resource.User) loginEdit {
 	e.keys = len(want.SSHKeys) > 0 && !slices.Equal(sortedSet(want.SSHKeys), sortedSet(e.was.Keys)) || len(want.SSHKeys) == 0 && len(was.SSHKeys) > 0
 	return e
 }
+
+// groupEdit creates, changes or removes a group.
+type groupEdit struct {
+	want   resource.Group // PasswordHash is the digest of the hash, which is in data
+	exists bool
+	leaves bool // the group leaves the configuration: only its password changes
+	keep   bool // keep the current hash as the original
+	back   bool // restore the hash from before holdfast
+	lock   bool // lock the password
+
+	renumbered bool // its GID changes
+}
+
+// loginEdit creates, changes or removes an account with its password and SSH
+// keys.
+type loginEdit struct {
+	want     resource.User   // PasswordHash is the digest of the hash, which is in data
+	was      *resource.Login // nil: the account does not exist
+	account  bool            // create the account, change it to want.Account, or remove it
+	password bool            // set want.PasswordHash; if "", lock the password
+	keep     bool            // keep the current hash as the original
+	back     bool            // instead, restore the hash from before holdfast
+	keys     bool            // set the SSH keys that holdfast manages to want.SSHKeys; if empty, remove them
+	retire   bool            // lock the account: it leaves, and holdfast created it
+	revive   bool            // unlock the account: it was retired, and is desired again
+	join     []string        // groups to add to the account
+	part     []string        // groups to take away from the account, which holdfast had added
+}
+
+// createdAccounts returns the users and groups that the write creates.
+func (w hostWrite) createdAccounts() map[string]bool {
+	created := map[string]bool{}
+	for _, u := range w.users {
+		created[u.want.Name] = u.account && u.was == nil && !u.want.Account.Absent
+	}
+	for _, g := range w.groups {
+		created[g.want.Name] = created[g.want.Name] || !g.exists && !g.want.Absent
+	}
+	return created
+}
+
+// accountNames are names of users and of groups.
+type accountNames struct{ users, groups map[string]bool }
+
+func (a accountNames) ownPath(p pathState) bool { return a.users[p.user] || a.groups[p.group] }
+
+// renumberedAccounts returns the users and groups whose ID the write changes. Their
+// files keep the old number.
+func (w hostWrite) renumberedAccounts() accountNames {
+	a := accountNames{map[string]bool{}, map[string]bool{}}
+	for _, u := range w.users {
+		uid := u.want.Account.UID
+		a.users[u.want.Name] = u.account && u.was != nil && !u.retire && !u.want.Account.Absent && uid != nil && *uid != u.was.UID
+	}
+	for _, g := range w.groups {
+		a.groups[g.want.Name] = g.renumbered
+	}
+	return a
+}

@@ -174,3 +174,25 @@ func (b *baseline) joinGroups(first, second []resource.Group) []resource.Group {
 	}
 	return list
 }
+
+// filterWritten keeps the parts of a configuration that holdfast wrote and has
+// not removed. Anything else at these paths belongs to the host.
+func filterWritten(next resource.Config, has func(desiredEntry) bool) resource.Config {
+	ours := map[subject]bool{}
+	for _, e := range entriesOf(next) {
+		ours[e.about] = ours[e.about] || has(e)
+	}
+	units := map[subject]bool{} // units without files
+	for _, u := range next.Units {
+		units[subject{engine.UnitKind, u.Name}] = len(unitEntries(u)) == 0
+	}
+	return dropSubjects(next, func(s subject) bool { return !ours[s] && !units[s] })
+}
+
+func subjectsOf(c resource.Config) map[subject]bool {
+	set := map[subject]bool{}
+	for _, e := range entriesOf(c) {
+		set[e.about] = true
+	}
+	return set
+}

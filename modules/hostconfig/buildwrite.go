@@ -1,17 +1,51 @@
 package hostconfig
 
 import (
-	"bytes"
 	"cmp"
-	"slices"
 	"strconv"
-	"strings"
 
 	"holdfast/engine"
 	"holdfast/engine/resource"
 	"holdfast/engine/rules"
 	"holdfast/modules/hostconfig/record"
 )
+
+// hostWrite is a write to a host by one script, which writes everything or
+// nothing.
+type hostWrite struct {
+	owner engine.HoldOwner // the run that must hold the host
+	quiet bool             // writes without a hold; nobody else may hold the host
+
+	addsArgs  bool // the record must name kernel arguments before they are added
+	probation bool // the host undoes the write unless a new login proves itself
+
+	adopted engine.HoldOwner // whose hold does not prevent a quiet write; zero: none
+	boot    resource.BootID  // boot ID in the plan; on another boot the script exits with ScriptChanged
+	edits   []pathEdit       // in any order, see arrangeEdits
+	groups  []groupEdit      // changed before users; users are changed before files
+	users   []loginEdit
+	units   []unitEdit                 // changed after files
+	before  []byte                     // the record during the write: the old record, and the unfinished write
+	failure func(action string) []byte // returns the record to write if this action fails
+	after   []byte                     // the record after everything has taken effect
+	acts    []rules.Action             // actions of the same script, if quiet
+	data    map[string][]byte          // contents and password hashes that edits name, by digest
+}
+
+// pathEdit is the change of one path. Its mode, user and group are always set.
+type pathEdit struct {
+	pathState
+	was         resource.PathFacts // state in the plan; if the path differs now, the script writes nothing at all
+	about       string             // path that messages name: of the edit, or of the edit that needs this parent
+	parent      bool               // a parent directory, which is created only if it is missing
+	inherits    bool               // a file gets owner and mode of the file that it replaces
+	save        bool               // keep the existing file as the original
+	restore     bool               // the path is removed, and has an original to restore
+	original    string             // name of the original; "": record.OriginalName
+	source      string             // uploaded file with the contents, mode and owner of this path, see assignSources
+	late        bool               // the same write creates the owner of this path, or changes its ID
+	targetComes bool               // the same write has the target of this hard link
+}
 
 func (x *configDiff) buildWrite(t engine.Target) hostWrite {
 	w := hostWrite{owner: t.Owner(), boot: x.boot, data: map[string][]byte{}}
@@ -37,96 +71,6 @@ func (x *configDiff) buildWrite(t engine.Target) hostWrite {
 
 func (w hostWrite) isEmpty() bool {
 	return len(w.edits) == 0 && len(w.groups) == 0 && len(w.users) == 0 && len(w.units) == 0 && !w.addsArgs
-}
-
-func (x *configDiff) buildRecords(t engine.Target) (before, after resource.Record) {
-	before = resource.Record{Schema: resource.RecordSchema, Accounts: x.accounts.origins, Joined: x.accounts.joinedDuringWrite(), AddedArgs: x.args.argsDuringWrite()}
-	switch a := x.facts.Applied; {
-	case a == nil:
-		before.Config = x.matchingConfig()
-	case a.Unfinished != nil && hasTakenEffect(a.Unfinished, x.boot):
-		before.Config, before.Existed = WithoutOSSettings(x.was), a.Existed
-		before.Config.KernelArgs = sortedSet(slices.Concat(a.Config.KernelArgs, a.Unfinished.Config.KernelArgs))
-	default:
-		before.Config, before.Existed = a.Config, a.Existed
-	}
-	existed := setOf(before.Existed)
-	before.Existed = slices.Clone(before.Existed)
-	for _, e := range x.entries {
-		known := existed[e.path] || x.base.owned[e.path]
-		if e.kind == resource.PathDirectory && x.facts.Nodes[e.path].Type == resource.PathDirectory && !known {
-			before.Existed = append(before.Existed, e.path)
-		}
-	}
-	slices.Sort(before.Existed)
-	// The record of the unfinished write also has the resources that this write removes. If this write is interrupted, too,
-	// the next one must find them there.
-	u := &resource.UnfinishedWrite{Run: t.Run, Boot: x.boot, Config: x.base.joinConfigs(x.resolvedConfig(), x.was, func(desiredEntry) bool { return true })}
-	for _, c := range x.diff.Changes {
-		u.Touched = append(u.Touched, subject{c.Kind, c.Name}.String())
-	}
-	for name := range x.subjects.notInEffect {
-		u.Touched = append(u.Touched, name)
-	}
-	slices.Sort(u.Touched)
-	u.Touched = slices.Compact(u.Touched)
-	u.SoftIsEnough = x.isSoftEnough()
-	u.Ours, u.Restarts = x.remainingOwned(), dueRestarts(t)
-	if earlier := unfinishedWrite(x.facts.Applied); earlier != nil {
-		known := append(slices.Clone(earlier.Appended), earlier.Config.Files...)
-		u.Appended = dropMatching(known, func(f resource.File) bool { return !f.Inherit })
-		slices.SortFunc(u.Appended, func(a, b resource.File) int {
-			return cmp.Or(strings.Compare(a.Path, b.Path), bytes.Compare(a.Append, b.Append))
-		})
-		u.Appended = slices.CompactFunc(u.Appended, func(a, b resource.File) bool { return a.Path == b.Path && bytes.Equal(a.Append, b.Append) })
-	}
-	before.Unfinished = u
-	return before, resource.Record{Schema: resource.RecordSchema, Config: x.resolvedConfig(), Existed: before.Existed, Accounts: x.accounts.originsAfter(), Joined: x.accounts.joinedAfterWrite(), AddedArgs: x.args.argsAfterWrite()}
-}
-
-// isSoftEnough reports whether a soft reboot brings the changes of this write, and
-// those of earlier writes that are not in effect, into effect.
-func (x *configDiff) isSoftEnough() bool {
-	if u := unfinishedWrite(x.facts.Applied); u != nil && !hasTakenEffect(u, x.boot) && (!u.SoftIsEnough || u.Failed != "") {
-		return false
-	}
-	if len(x.args.newArgs()) > 0 || !slices.Equal(x.args.argsDuringWrite(), x.args.argsAfterWrite()) {
-		return false
-	}
-	return !slices.ContainsFunc(x.diff.Changes, func(c rules.Change) bool {
-		reboots := slices.ContainsFunc(c.Actions, func(a engine.Action) bool { return a.Type == engine.RebootAction })
-		return reboots && rules.FindRebootClass(c.Class).Least != engine.SoftReboot
-	})
-}
-
-func (x *configDiff) remainingOwned() []string {
-	returning := map[string]bool{}
-	for _, e := range x.leaving {
-		returning[e.path] = x.facts.Saved[e.path]
-	}
-	var paths []string
-	for p := range x.base.owned {
-		if !returning[p] {
-			paths = append(paths, p)
-		}
-	}
-	slices.Sort(paths)
-	return paths
-}
-
-// matchingConfig returns the desired configuration without kernel arguments and
-// without the resources in which the host differs from it. On a host without a
-// record, this part is recorded before the write.
-func (x *configDiff) matchingConfig() resource.Config {
-	differs := map[subject]bool{}
-	for _, c := range x.diff.Changes {
-		differs[subject{c.Kind, c.Name}] = true
-	}
-	c := dropSubjects(x.resolvedConfig(), func(s subject) bool { return differs[s] })
-	c.KernelArgs, c.NoKernelArgs = nil, nil
-	c.Users = dropMatching(c.Users, func(u resource.User) bool { return differs[subject{engine.UserKind, u.Name}] })
-	c.Groups = dropMatching(c.Groups, func(g resource.Group) bool { return differs[subject{engine.GroupKind, g.Name}] })
-	return c
 }
 
 func (x *configDiff) addNodeEdits(d engine.Desired, w *hostWrite) {
@@ -156,6 +100,41 @@ func (x *configDiff) addNodeEdits(d engine.Desired, w *hostWrite) {
 	}
 }
 
+func (x *configDiff) newEdit(want pathState) pathEdit {
+	e := newPathEdit(want, x.facts.Nodes[want.path])
+	e.original = x.facts.OriginalNames[want.path]
+	return e
+}
+
+// newPathEdit returns the change from one state of a path to another. Settings that
+// the new state leaves open stay, or are those of root's new files.
+func newPathEdit(want pathState, was resource.PathFacts) pathEdit {
+	e := pathEdit{pathState: want, was: was, about: want.path}
+	same := was.Type == want.kind
+	e.inherits = same && want.kind == resource.PathFile && want.mode < 0 && want.user == "" && want.group == ""
+	if !same {
+		was.Mode, was.UID, was.GID = 0o644, 0, 0
+		if want.kind == resource.PathDirectory {
+			was.Mode = 0o755
+		}
+	}
+	if e.mode < 0 {
+		e.mode = was.Mode
+	}
+	e.user, e.group = cmp.Or(e.user, strconv.Itoa(was.UID)), cmp.Or(e.group, strconv.Itoa(was.GID))
+	return e
+}
+
+func (x *configDiff) dataOf(d engine.Desired, e desiredEntry) []byte {
+	if e.write != nil {
+		return e.write()
+	}
+	if data, ok := x.contents[e.data]; ok {
+		return data
+	}
+	return d.Contents[e.data]
+}
+
 // entriesOfRenumbered returns the paths that are as desired, and are written again because
 // the ID of their owner changes, and the hard links to them.
 func (x *configDiff) entriesOfRenumbered(a accountNames) map[string]bool {
@@ -167,12 +146,6 @@ func (x *configDiff) entriesOfRenumbered(a accountNames) map[string]bool {
 		paths[e.path] = paths[e.path] || e.hard && paths[e.data]
 	}
 	return paths
-}
-
-func (x *configDiff) newEdit(want pathState) pathEdit {
-	e := newPathEdit(want, x.facts.Nodes[want.path])
-	e.original = x.facts.OriginalNames[want.path]
-	return e
 }
 
 // addRemovals adds the edits of paths that leave the configuration.
@@ -198,20 +171,4 @@ func (x *configDiff) addRemovals(w *hostWrite) {
 		edit.restore = saved
 		w.edits = append(w.edits, edit)
 	}
-}
-
-func (x *configDiff) dataOf(d engine.Desired, e desiredEntry) []byte {
-	if e.write != nil {
-		return e.write()
-	}
-	if data, ok := x.contents[e.data]; ok {
-		return data
-	}
-	return d.Contents[e.data]
-}
-
-func (x *configDiff) resolvedConfig() resource.Config {
-	c := x.desired
-	c.Files = x.want.Files
-	return c
 }

@@ -7,6 +7,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/resource"
+	"holdfast/engine/rules"
 	"holdfast/modules/hostconfig/observe"
 )
 
@@ -78,8 +79,6 @@ func (x *configDiff) needsNoRemoval(s subject) bool {
 	return false
 }
 
-func (s subject) String() string { return string(s.domain) + " " + s.name }
-
 func (x *configDiff) seenFile(f resource.File) (resource.File, bool) {
 	n := x.facts.Nodes[f.Path]
 	if n.Type == resource.PathMissing {
@@ -140,3 +139,124 @@ func (x *configDiff) seenLink(l resource.Link) (resource.Link, bool) {
 }
 
 func sameAccount(a, b resource.Account) bool { return reflect.DeepEqual(a, b) }
+
+func (want pathState) matchesHost(nodes map[string]resource.PathFacts) bool {
+	n := nodes[want.path]
+	switch {
+	case want.hard:
+		other := nodes[want.data]
+		return n.Type != resource.PathMissing && n.Inode != "" && n.Inode == other.Inode
+	case n.Type != want.kind:
+		return false
+	case want.kind == resource.PathFile && n.Digest != want.data, want.kind == resource.PathLink && n.Target != want.data:
+		return false
+	case want.mode >= 0 && n.Mode != want.mode:
+		return false
+	}
+	return observe.NamesAccount(want.user, n.UID, n.User) && observe.NamesAccount(want.group, n.GID, n.Group)
+}
+
+// subjectStates tells how differences of resources count.
+type subjectStates struct {
+	repair         bool             // drift is repaired, not only reported
+	onRecord       bool             // the host has a record, and no unfinished write
+	changed        map[subject]bool // resources that differ between the baseline and the documents
+	followingLinks map[subject]bool // hard links whose targets are replaced
+	notInEffect    map[string]bool  // resources changed by an unfinished write: they may not be in effect
+}
+
+func newSubjectStates(b *baseline, documents rules.Diff, repair bool) *subjectStates {
+	s := &subjectStates{repair: repair, changed: map[subject]bool{}, followingLinks: map[subject]bool{}, notInEffect: setOf(b.touched)}
+	s.onRecord = b.hasRecord && unfinishedWrite(b.facts.Applied) == nil
+	for _, c := range documents.Changes {
+		s.changed[subject{c.Kind, c.Name}] = true
+	}
+	return s
+}
+
+// isDrift reports whether a difference was not caused by the documents or by an
+// unfinished write.
+func (s *subjectStates) isDrift(of subject) bool {
+	return s.onRecord && !s.changed[of] && !s.followingLinks[of]
+}
+
+func (s *subjectStates) isReportOnly(of subject) bool { return !s.repair && s.isDrift(of) }
+
+func (s *subjectStates) needsRedo(of subject) bool {
+	return s.followingLinks[of] || len(s.notInEffect) > 0 && s.notInEffect[of.String()]
+}
+
+// markFollowingLinks marks hard links whose targets are replaced. Such a link
+// must be replaced, too, because it would still link to the old file.
+func (x *configDiff) markFollowingLinks() {
+	replaced := map[string]bool{}
+	for _, e := range x.entries {
+		replaced[e.path] = !e.matchesHost(x.facts.Nodes) && !x.subjects.isReportOnly(e.about)
+	}
+	for _, e := range x.entries {
+		if e.hard && replaced[e.data] {
+			x.subjects.followingLinks[e.about] = true
+		}
+	}
+}
+
+// withoutMoved returns a configuration without the parts whose paths another
+// resource of the documents has now, such as a file that becomes a drop-in. Their
+// paths do not leave the host: only the other resource tells how they change.
+func (x *configDiff) withoutMoved(c resource.Config) resource.Config {
+	now, was := ownersOf(x.entries), ownersOf(entriesOf(c))
+	moved := func(domain engine.Kind, name, path string) bool {
+		s := subject{domain, name}
+		other, stays := now[path]
+		return stays && other != s && !x.subjects.needsRedo(s)
+	}
+	c.Files = dropMatching(c.Files, func(f resource.File) bool { return moved(engine.FileKind, f.Path, f.Path) })
+	c.Directories = dropMatching(c.Directories, func(d resource.Directory) bool { return moved(engine.DirectoryKind, d.Path, d.Path) })
+	c.Links = dropMatching(c.Links, func(l resource.Link) bool { return moved(engine.LinkKind, l.Path, l.Path) })
+	units := make([]resource.Unit, 0, len(c.Units))
+	for _, u := range c.Units {
+		file := unitDir + u.Name
+		had := len(unitEntries(u)) > 0
+		if moved(engine.UnitKind, u.Name, file) {
+			u.Contents = ""
+			if isTrue(u.Masked) {
+				u.Masked = nil
+			}
+		}
+		u.Dropins = slices.DeleteFunc(slices.Clone(u.Dropins), func(d resource.Dropin) bool {
+			return moved(engine.UnitKind, u.Name, file+".d/"+d.Name)
+		})
+		if had && len(unitEntries(u)) == 0 && u.Enabled == nil && u.Masked == nil {
+			continue
+		}
+		units = append(units, x.withMovedDropins(u, was))
+	}
+	c.Units = units
+	return c
+}
+
+// withMovedDropins returns a unit of the earlier configuration with the drop-ins
+// that another resource had, and that the host has as the documents want them.
+func (x *configDiff) withMovedDropins(u resource.Unit, was map[string]subject) resource.Unit {
+	for _, w := range x.want.Units {
+		if w.Name != u.Name {
+			continue
+		}
+		for _, d := range w.Dropins {
+			e := unitEntries(resource.Unit{Name: w.Name, Dropins: []resource.Dropin{d}})[0]
+			other, had := was[e.path]
+			if had && other != e.about && !x.subjects.needsRedo(other) && e.matchesHost(x.facts.Nodes) {
+				u.Dropins = append(slices.Clone(u.Dropins), d)
+			}
+		}
+	}
+	return u
+}
+
+func ownersOf(entries []desiredEntry) map[string]subject {
+	owners := make(map[string]subject, len(entries))
+	for _, e := range entries {
+		owners[e.path] = e.about
+	}
+	return owners
+}

@@ -1,13 +1,8 @@
 package hostconfig
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
-	"fmt"
-	"path"
 	"slices"
-	"strings"
 
 	"holdfast/engine"
 	"holdfast/engine/resource"
@@ -99,90 +94,11 @@ func (x *configDiff) setParts(cmdLine []string) {
 	x.args = argDiff{desired: x.desired, applied: x.facts.Applied, cmdLine: cmdLine}
 }
 
-// subjectStates tells how differences of resources count.
-type subjectStates struct {
-	repair         bool             // drift is repaired, not only reported
-	onRecord       bool             // the host has a record, and no unfinished write
-	changed        map[subject]bool // resources that differ between the baseline and the documents
-	followingLinks map[subject]bool // hard links whose targets are replaced
-	notInEffect    map[string]bool  // resources changed by an unfinished write: they may not be in effect
-}
-
-func newSubjectStates(b *baseline, documents rules.Diff, repair bool) *subjectStates {
-	s := &subjectStates{repair: repair, changed: map[subject]bool{}, followingLinks: map[subject]bool{}, notInEffect: setOf(b.touched)}
-	s.onRecord = b.hasRecord && unfinishedWrite(b.facts.Applied) == nil
-	for _, c := range documents.Changes {
-		s.changed[subject{c.Kind, c.Name}] = true
-	}
-	return s
-}
-
-// isDrift reports whether a difference was not caused by the documents or by an
-// unfinished write.
-func (s *subjectStates) isDrift(of subject) bool {
-	return s.onRecord && !s.changed[of] && !s.followingLinks[of]
-}
-
-func (s *subjectStates) isReportOnly(of subject) bool { return !s.repair && s.isDrift(of) }
-
-func (s *subjectStates) needsRedo(of subject) bool {
-	return s.followingLinks[of] || len(s.notInEffect) > 0 && s.notInEffect[of.String()]
-}
-
 func unfinishedWrite(a *resource.Record) *resource.UnfinishedWrite {
 	if a == nil {
 		return nil
 	}
 	return a.Unfinished
-}
-
-func (x *configDiff) findObstacles() error {
-	var wrong []error
-	for _, e := range x.entries {
-		n, name := x.facts.Nodes[e.path], x.nameOf(e.path)
-		isDir, wantDir := n.Type == resource.PathDirectory, e.kind == resource.PathDirectory
-		switch {
-		case n.Type == resource.PathMissing || e.matchesHost(x.facts.Nodes):
-		case e.keep && !x.base.owned[e.path]:
-			wrong = append(wrong, fmt.Errorf("%s is on the host already, and is not to be overwritten (overwrite = false): remove it there, or take it out of the configuration", name))
-		case isDir && !wantDir:
-			wrong = append(wrong, fmt.Errorf("%s is a directory on the host, and is to be a %s: remove it there", name, e.kind))
-		case wantDir && !isDir:
-			wrong = append(wrong, fmt.Errorf("%s is a %s on the host, and is to be a directory: remove it there", name, n.Type))
-		case n.Type == resource.PathOther:
-			wrong = append(wrong, fmt.Errorf("%s is neither a file nor a directory nor a link on the host: remove it there", name))
-		}
-	}
-	for _, u := range x.want.Units {
-		if problem := x.units.unitProblem(u); problem != "" && !x.subjects.isReportOnly(subject{engine.UnitKind, u.Name}) {
-			wrong = append(wrong, fmt.Errorf("unit %s %s", u.Name, problem))
-		}
-	}
-	return errors.Join(slices.Concat(wrong, x.findPathProblems(), x.findMissingAccounts(), x.accounts.findLockout())...)
-}
-
-// markFollowingLinks marks hard links whose targets are replaced. Such a link
-// must be replaced, too, because it would still link to the old file.
-func (x *configDiff) markFollowingLinks() {
-	replaced := map[string]bool{}
-	for _, e := range x.entries {
-		replaced[e.path] = !e.matchesHost(x.facts.Nodes) && !x.subjects.isReportOnly(e.about)
-	}
-	for _, e := range x.entries {
-		if e.hard && replaced[e.data] {
-			x.subjects.followingLinks[e.about] = true
-		}
-	}
-}
-
-func unitsAmong(entries []desiredEntry) map[string]bool {
-	units := map[string]bool{}
-	for _, e := range entries {
-		if dir, name := path.Split(e.path); strings.HasSuffix(dir, "/systemd/system/") {
-			units[name] = true
-		}
-	}
-	return units
 }
 
 func (x *configDiff) fallBack(failed string) {
@@ -207,61 +123,44 @@ func hasEffect(actions []engine.Action) bool {
 	return slices.ContainsFunc(actions, func(a engine.Action) bool { return a.Type != engine.NoAction })
 }
 
-// listChanges returns the record as the one change if only the record differs.
-func (x *configDiff) listChanges() []engine.Change {
-	var list []engine.Change
-	for _, c := range x.diff.Changes {
-		before, after := x.describeChange(c)
-		if before == after {
-			before += map[bool]string{true: ", but others", false: ", not in effect"}[c.Kind == engine.UserKind || c.Kind == engine.GroupKind]
+// Diff compares the host with its desired configuration. Its changes include
+// drift, also for a pool that only reports drift.
+func (module) Diff(d engine.Desired, f engine.Facts) (engine.Difference, error) {
+	if d.Config == nil || hasNothing(d, f) {
+		return engine.Difference{}, nil
+	}
+	x, err := newConfigDiff(d, f, true)
+	if err != nil {
+		return engine.Difference{}, err
+	}
+	return engine.Difference{Changes: x.listChanges(), Steps: func(t engine.Target, changes []engine.Change) engine.Steps {
+		t.Desired = d
+		repair := slices.ContainsFunc(changes, func(c engine.Change) bool { return c.Drift })
+		if repair || !x.hasDrift() {
+			return x.buildSteps(t)
 		}
-		list = append(list, engine.Change{
-			Module: engine.ConfigModule, Kind: c.Kind, Resource: c.Kind.String() + " " + x.nameOf(c.Name), Before: before, After: after,
-			Rule: c.Rule, Verb: c.Verb, Reason: c.Reason, Drift: x.subjects.isDrift(subject{c.Kind, c.Name}), Actions: c.Actions,
-			Warnings: x.changeWarnings(c), Login: x.touchesLogin(c), RebootClass: c.Class,
-		})
-	}
-	if len(list) > 0 {
-		list[0].Warnings = slices.Concat(x.removalWarnings(), x.args.stayingArgs(), list[0].Warnings)
-	}
-	if len(list) > 0 || x.matchesRecord() {
-		return list
-	}
-	before, why := "absent", "the host matches; the record is needed to notice later removals from the configuration"
-	if u := unfinishedWrite(x.facts.Applied); u != nil {
-		before, why = "unfinished, by run "+u.Run, "the host matches, and that is not on record"
-	} else if x.base.hasRecord {
-		before, why = "of another configuration", "the difference concerns no files, units, users or groups"
-	}
-	return []engine.Change{{
-		Module: engine.ConfigModule, Resource: engine.RecordResource, Before: before, After: "of this configuration", Verb: engine.Update, Reason: why, Warnings: x.args.stayingArgs(),
-		Rule: "built-in: a record changes nothing else", Actions: []engine.Action{{Type: engine.NoAction}},
-	}}
+		onlyWanted, err := newConfigDiff(d, f, false)
+		if err != nil { // the comparison above would have failed, too
+			return engine.Steps{}
+		}
+		return onlyWanted.buildSteps(t)
+	}}, nil
 }
 
-func (x *configDiff) hasDrift() bool {
-	return slices.ContainsFunc(x.diff.Changes, func(c rules.Change) bool { return x.subjects.isDrift(subject{c.Kind, c.Name}) })
+func hasNothing(d engine.Desired, f engine.Facts) bool {
+	return d.NoDocuments && f.Config != nil && f.Config.Problem == "" && f.Config.Applied == nil
 }
 
-func (x *configDiff) matchesRecord() bool {
-	a := x.facts.Applied
-	return a != nil && a.Unfinished == nil && sameRecord(withoutHostDigests(a.Config), x.desired)
-}
-
-// sameRecord reports whether two configurations have the same JSON. It compares
-// files field by field, because encoding thousands of files takes long.
-func sameRecord(a, b resource.Config) bool {
-	if !slices.EqualFunc(a.Files, b.Files, sameRecordedFile) {
-		return false
+func leavingEntries(was, want []desiredEntry) []desiredEntry {
+	kept := map[string]bool{}
+	for _, e := range want {
+		kept[e.path] = true
 	}
-	a.Files, b.Files = nil, nil
-	x, _ := json.Marshal(a) // strings, numbers and lists always marshal
-	y, _ := json.Marshal(b)
-	return bytes.Equal(x, y)
-}
-
-func sameRecordedFile(a, b resource.File) bool {
-	sameMode := a.Mode == nil && b.Mode == nil || a.Mode != nil && b.Mode != nil && *a.Mode == *b.Mode
-	return sameMode && a.Path == b.Path && a.Digest == b.Digest && a.Owner == b.Owner && a.Inherit == b.Inherit && a.Keep == b.Keep &&
-		bytes.Equal(a.Contents, b.Contents) && bytes.Equal(a.Append, b.Append)
+	var gone []desiredEntry
+	for _, e := range slices.Backward(was) {
+		if !kept[e.path] {
+			gone = append(gone, e)
+		}
+	}
+	return gone
 }

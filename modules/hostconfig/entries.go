@@ -7,7 +7,6 @@ import (
 	"holdfast/engine"
 	"holdfast/engine/hostscript"
 	"holdfast/engine/resource"
-	"holdfast/modules/hostconfig/observe"
 )
 
 // unitDir is the directory of units and their drop-ins, with a final slash.
@@ -92,22 +91,6 @@ func modeOf(mode *int) int {
 	return *mode
 }
 
-func (want pathState) matchesHost(nodes map[string]resource.PathFacts) bool {
-	n := nodes[want.path]
-	switch {
-	case want.hard:
-		other := nodes[want.data]
-		return n.Type != resource.PathMissing && n.Inode != "" && n.Inode == other.Inode
-	case n.Type != want.kind:
-		return false
-	case want.kind == resource.PathFile && n.Digest != want.data, want.kind == resource.PathLink && n.Target != want.data:
-		return false
-	case want.mode >= 0 && n.Mode != want.mode:
-		return false
-	}
-	return observe.NamesAccount(want.user, n.UID, n.User) && observe.NamesAccount(want.group, n.GID, n.Group)
-}
-
 // WithoutOSSettings returns a configuration without the settings that the OS
 // module manages.
 func WithoutOSSettings(c resource.Config) resource.Config {
@@ -127,50 +110,6 @@ func withoutHostDigests(c resource.Config) resource.Config {
 		}
 	}
 	return c
-}
-
-func leavingEntries(was, want []desiredEntry) []desiredEntry {
-	kept := map[string]bool{}
-	for _, e := range want {
-		kept[e.path] = true
-	}
-	var gone []desiredEntry
-	for _, e := range slices.Backward(was) {
-		if !kept[e.path] {
-			gone = append(gone, e)
-		}
-	}
-	return gone
-}
-
-func subjectsOf(c resource.Config) map[subject]bool {
-	set := map[subject]bool{}
-	for _, e := range entriesOf(c) {
-		set[e.about] = true
-	}
-	return set
-}
-
-func ownersOf(entries []desiredEntry) map[string]subject {
-	owners := make(map[string]subject, len(entries))
-	for _, e := range entries {
-		owners[e.path] = e.about
-	}
-	return owners
-}
-
-// filterWritten keeps the parts of a configuration that holdfast wrote and has
-// not removed. Anything else at these paths belongs to the host.
-func filterWritten(next resource.Config, has func(desiredEntry) bool) resource.Config {
-	ours := map[subject]bool{}
-	for _, e := range entriesOf(next) {
-		ours[e.about] = ours[e.about] || has(e)
-	}
-	units := map[subject]bool{} // units without files
-	for _, u := range next.Units {
-		units[subject{engine.UnitKind, u.Name}] = len(unitEntries(u)) == 0
-	}
-	return dropSubjects(next, func(s subject) bool { return !ours[s] && !units[s] })
 }
 
 func dropSubjects(c resource.Config, drop func(subject) bool) resource.Config {

@@ -1,6 +1,8 @@
 package hostconfig
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"path"
 	"slices"
@@ -9,6 +11,31 @@ import (
 	"holdfast/engine"
 	"holdfast/engine/resource"
 )
+
+func (x *configDiff) findObstacles() error {
+	var wrong []error
+	for _, e := range x.entries {
+		n, name := x.facts.Nodes[e.path], x.nameOf(e.path)
+		isDir, wantDir := n.Type == resource.PathDirectory, e.kind == resource.PathDirectory
+		switch {
+		case n.Type == resource.PathMissing || e.matchesHost(x.facts.Nodes):
+		case e.keep && !x.base.owned[e.path]:
+			wrong = append(wrong, fmt.Errorf("%s is on the host already, and is not to be overwritten (overwrite = false): remove it there, or take it out of the configuration", name))
+		case isDir && !wantDir:
+			wrong = append(wrong, fmt.Errorf("%s is a directory on the host, and is to be a %s: remove it there", name, e.kind))
+		case wantDir && !isDir:
+			wrong = append(wrong, fmt.Errorf("%s is a %s on the host, and is to be a directory: remove it there", name, n.Type))
+		case n.Type == resource.PathOther:
+			wrong = append(wrong, fmt.Errorf("%s is neither a file nor a directory nor a link on the host: remove it there", name))
+		}
+	}
+	for _, u := range x.want.Units {
+		if problem := x.units.unitProblem(u); problem != "" && !x.subjects.isReportOnly(subject{engine.UnitKind, u.Name}) {
+			wrong = append(wrong, fmt.Errorf("unit %s %s", u.Name, problem))
+		}
+	}
+	return errors.Join(slices.Concat(wrong, x.findPathProblems(), x.findMissingAccounts(), x.accounts.findLockout())...)
+}
 
 func (x *configDiff) findPathProblems() []error {
 	var wrong []error
@@ -27,6 +54,38 @@ func (x *configDiff) findPathProblems() []error {
 		}
 	}
 	return wrong
+}
+
+// findParentProblems returns why a path cannot be written because of the
+// directories above it. It tells each directory once.
+func (x *configDiff) findParentProblems(p string, told map[string]bool) []error {
+	name := x.nameOf(p)
+	if file, blocked := x.facts.Blocked[p]; blocked {
+		return []error{fmt.Errorf("%s: %s is no directory on the host: remove it there, or write another path", name, x.nameOf(file))}
+	}
+	var wrong []error
+	if dir, readOnly := x.facts.ReadOnly[p]; readOnly && !told[dir] {
+		told[dir] = true
+		wrong = append(wrong, fmt.Errorf("%s: %s", name, readOnlyReason(dir)))
+	}
+	for dir := path.Dir(p); dir != "/"; dir = path.Dir(dir) {
+		target, link := x.facts.Links[dir]
+		fleets := slices.Contains(x.facts.Fleeting, dir)
+		if told[dir] || !link && !fleets {
+			continue
+		}
+		told[dir] = true
+		if link {
+			wrong = append(wrong, fmt.Errorf("%s: %s is a symbolic link to %s; write the path it leads to", name, dir, target))
+			continue
+		}
+		return append(wrong, fmt.Errorf("%s: %s is kept in memory, so that a reboot removes the file; use tmpfiles.d or a path that stays", name, dir))
+	}
+	return wrong
+}
+
+func readOnlyReason(dir string) string {
+	return dir + " cannot be written to (its file system is read-only, or it is immutable): use a path in /etc or /var, or put it into the OS image"
 }
 
 // findMissingAccounts returns an error for each user or group that a path or an
@@ -73,34 +132,5 @@ func (x *configDiff) findMissingAccounts() []error {
 	return wrong
 }
 
-func readOnlyReason(dir string) string {
-	return dir + " cannot be written to (its file system is read-only, or it is immutable): use a path in /etc or /var, or put it into the OS image"
-}
-
-// findParentProblems returns why a path cannot be written because of the
-// directories above it. It tells each directory once.
-func (x *configDiff) findParentProblems(p string, told map[string]bool) []error {
-	name := x.nameOf(p)
-	if file, blocked := x.facts.Blocked[p]; blocked {
-		return []error{fmt.Errorf("%s: %s is no directory on the host: remove it there, or write another path", name, x.nameOf(file))}
-	}
-	var wrong []error
-	if dir, readOnly := x.facts.ReadOnly[p]; readOnly && !told[dir] {
-		told[dir] = true
-		wrong = append(wrong, fmt.Errorf("%s: %s", name, readOnlyReason(dir)))
-	}
-	for dir := path.Dir(p); dir != "/"; dir = path.Dir(dir) {
-		target, link := x.facts.Links[dir]
-		fleets := slices.Contains(x.facts.Fleeting, dir)
-		if told[dir] || !link && !fleets {
-			continue
-		}
-		told[dir] = true
-		if link {
-			wrong = append(wrong, fmt.Errorf("%s: %s is a symbolic link to %s; write the path it leads to", name, dir, target))
-			continue
-		}
-		return append(wrong, fmt.Errorf("%s: %s is kept in memory, so that a reboot removes the file; use tmpfiles.d or a path that stays", name, dir))
-	}
-	return wrong
-}
+// nameOf returns the spelling of a path for people.
+func (x *configDiff) nameOf(path string) string { return cmp.Or(x.names[path], path) }

@@ -6,9 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"holdfast/engine"
 	"holdfast/engine/resource"
-	"holdfast/engine/rules"
 	"holdfast/modules/hostconfig/record"
 )
 
@@ -214,42 +212,4 @@ func formatCount(n int, one, many string) string {
 		return "1 " + one
 	}
 	return fmt.Sprintf("%d %s", n, many)
-}
-
-func (x *configDiff) changeWarnings(c rules.Change) []string {
-	if text := x.accounts.accountWarning(c.Name); c.Kind == engine.UserKind && text != "" {
-		return []string{text}
-	}
-	return nil
-}
-
-func (x *configDiff) removalWarnings() []string {
-	if countResources(x.want) != "" || countResources(x.was) == "" {
-		return nil
-	}
-	why := "its documents say nothing any more"
-	if x.noDocuments {
-		why = "no document is left for it"
-	}
-	return []string{why + ": EVERYTHING that holdfast has made there is taken away: " + countResources(x.was)}
-}
-
-func countResources(c resource.Config) string {
-	var list []string
-	for _, kind := range []struct {
-		n         int
-		one, many string
-	}{
-		{len(c.Files), "file", "files"},
-		{len(c.Directories), "directory", "directories"},
-		{len(c.Links), "link", "links"},
-		{len(c.Units), "unit", "units"},
-		{len(c.Users), "user", "users"},
-		{len(c.Groups), "group", "groups"},
-	} {
-		if kind.n > 0 {
-			list = append(list, formatCount(kind.n, kind.one, kind.many))
-		}
-	}
-	return strings.Join(list, ", ")
 }

@@ -3,13 +3,11 @@ package hostconfig
 import (
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"holdfast/engine"
 	"holdfast/engine/rules"
-	"holdfast/modules/shell"
 )
 
 // A write that may prevent the run's account from logging in to the host, or
@@ -88,22 +86,4 @@ func isLoginUnit(name string) bool {
 	name = strings.TrimSuffix(name, path.Ext(name))
 	name, _, _ = strings.Cut(name, "@")
 	return slices.Contains(loginUnits, name) || strings.HasPrefix(name, "ssh") || strings.HasPrefix(name, "dbus-")
-}
-
-// needsProof reports whether the write must be on probation.
-func (x *configDiff) needsProof() bool {
-	return slices.ContainsFunc(x.diff.Changes, func(c rules.Change) bool {
-		return x.touchesLogin(c) && !x.subjects.isReportOnly(subject{c.Kind, c.Name})
-	})
-}
-
-func (w hostWrite) probationSeconds() string {
-	if !w.probation {
-		return ""
-	}
-	return strconv.Itoa(int(probationTime / time.Second))
-}
-
-func (w hostWrite) probationScript(text *engine.SharedText) engine.Script {
-	return libraryScript(w.owner.Run, "write", nil, shell.Text(text))
 }

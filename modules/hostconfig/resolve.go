@@ -138,6 +138,3 @@ func resolveKeys(m map[string]string, resolve func(string) string) map[string]st
 	}
 	return out
 }
-
-// nameOf returns the spelling of a path for people.
-func (x *configDiff) nameOf(path string) string { return cmp.Or(x.names[path], path) }

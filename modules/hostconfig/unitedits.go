@@ -1,6 +1,8 @@
 package hostconfig
 
 import (
+	"path"
+	"slices"
 	"strings"
 
 	"holdfast/engine"
@@ -184,4 +186,76 @@ func (d *unitDiff) describeUnitChange(name string) (before, after string) {
 		}
 	}
 	return before, after
+}
+
+func unitsAmong(entries []desiredEntry) map[string]bool {
+	units := map[string]bool{}
+	for _, e := range entries {
+		if dir, name := path.Split(e.path); strings.HasSuffix(dir, "/systemd/system/") {
+			units[name] = true
+		}
+	}
+	return units
+}
+
+// unitEdit enables, disables or presets a unit.
+type unitEdit struct {
+	name      string
+	enabled   bool   // the unit is enabled now
+	do        string // enable, disable or preset
+	early     bool   // run before files change: a unit is disabled before its file is removed
+	ifPresent bool   // the script skips the unit if the host does not have it then
+}
+
+// unitFunctions returns the variable hasunits (whether the undo enables units) and
+// two shell functions: change_units enables and disables units
+// early or late, and restore_units undoes this.
+func unitFunctions(units []unitEdit) string {
+	var do, back strings.Builder
+	for _, when := range []string{"early", "late"} {
+		do.WriteString(when + ")\n:\n")
+		back.WriteString(when + ")\n:\n")
+		for _, verb := range []string{"disable", "preset", "enable"} {
+			for _, ifPresent := range []bool{false, true} {
+				call, undo := unitCalls(when, verb, dropMatching(units, func(u unitEdit) bool {
+					return u.do != verb || u.early != (when == "early") || u.ifPresent != ifPresent
+				}))
+				do.WriteString(call)
+				back.WriteString(undo)
+			}
+		}
+		do.WriteString(";;\n")
+		back.WriteString(";;\n")
+	}
+	disables := yesIf(slices.ContainsFunc(units, func(u unitEdit) bool { return u.enabled && u.do != "enable" }))
+	return "hasunits='" + disables + "'\nchange_units() { case $1 in\n" + do.String() + "esac; }\nrestore_units() { case $1 in\n" + back.String() + "esac; }\n"
+}
+
+// unitCalls returns the shell commands that change units with one call of systemctl,
+// and that undo this.
+func unitCalls(when, verb string, units []unitEdit) (do, back string) {
+	if len(units) == 0 {
+		return "", ""
+	}
+	var names, were, others []string // were: enabled before; others: not
+	for _, u := range units {
+		names = append(names, u.name)
+		if u.enabled {
+			were = append(were, u.name)
+		} else {
+			others = append(others, u.name)
+		}
+	}
+	prefix := ""
+	if units[0].ifPresent {
+		prefix = "call_for_present "
+	}
+	do = prefix + "run_systemctl " + when + " " + verb + " --" + quoteWords(names) + "\n"
+	if len(were) > 0 && verb != "enable" {
+		back += prefix + "undo_systemctl " + when + " " + verb + " enable" + quoteWords(were) + "\n"
+	}
+	if len(others) > 0 && verb != "disable" {
+		back += prefix + "undo_systemctl " + when + " " + verb + " disable" + quoteWords(others) + "\n"
+	}
+	return do, back
 }

@@ -1,65 +1,20 @@
 package hostconfig
 
 import (
+	"cmp"
 	_ "embed" // embeds scripts
+	"fmt"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"holdfast/engine"
 	"holdfast/engine/hostscript"
 	"holdfast/engine/resource"
-	"holdfast/engine/rules"
+	"holdfast/modules/hostconfig/record"
 	"holdfast/modules/shell"
-)
-
-// These scripts write a configuration, carry out actions and write the record.
-var (
-	//go:embed sh/room.sh
-	roomScript string
-	//go:embed sh/tx.sh
-	txScript string
-	//go:embed sh/lists.sh
-	listsScript string
-	//go:embed sh/place.sh
-	placeScript string
-	//go:embed sh/replace.sh
-	replaceScript string
-	//go:embed sh/append.sh
-	appendScript string
-	//go:embed sh/accounts.sh
-	accountsScript string
-	//go:embed sh/wayin.sh
-	wayInScript string
-	//go:embed sh/probation.sh
-	probationScript string
-	//go:embed sh/confirm.sh
-	confirmScript string
-	//go:embed sh/unprove.sh
-	unproveScript string
-	//go:embed sh/undo.sh
-	undoScript string
-	//go:embed sh/write.sh
-	writeScript string
-	//go:embed sh/keys.sh
-	keysScript string
-	//go:embed sh/act.sh
-	actionScript string
-	//go:embed sh/record.sh
-	recordedScript string
-)
-
-// These are the texts of the scripts of steps.
-var (
-	writeFunctionsText = shareLibrary(hostscript.CheckBootScript(), listsScript, placeScript, replaceScript, appendScript, accountsScript, wayInScript, probationScript, undoScript, actionScript, recordedScript)
-	writeText          = engine.ShareText(writeScript)
-	keysText           = engine.ShareText(keysScript)
-	actionText         = engine.ShareText(actionScript)
-	actText            = shareLibrary(actionScript, openWrite)
-	closeText          = shareLibrary(actionScript, recordedScript, openWrite)
-	recordText         = shareLibrary(recordedScript, openWrite, "complete_record\n")
-	confirmText        = shareLibrary(confirmScript)
-	unproveText        = shareLibrary(unproveScript)
 )
 
 // buildScript returns the script of the whole write, and its uploads. If the
@@ -98,21 +53,6 @@ func (w hostWrite) holdCheck() engine.Script {
 	return hostscript.CheckHoldSnippet(w.owner)
 }
 
-func (w hostWrite) closingLines() string {
-	if !w.quiet || w.probation {
-		return "remove_write_files\n"
-	}
-	return w.actLines() + "mark_point acted\ncomplete_record\n"
-}
-
-func (w hostWrite) actLines() string {
-	var b strings.Builder
-	for i, a := range w.acts {
-		b.WriteString(actLine(i, a))
-	}
-	return b.String()
-}
-
 func (w hostWrite) listUploads() []engine.Upload {
 	var list []engine.Upload
 	add := func(name string, data []byte) { list = append(list, engine.Upload{Name: name, Data: data}) }
@@ -136,15 +76,6 @@ func (w hostWrite) listUploads() []engine.Upload {
 	return list
 }
 
-// closingUploads are the records of the script that acts and records.
-func (w hostWrite) closingUploads() []engine.Upload {
-	list := []engine.Upload{{Name: "after", Data: w.after}}
-	for i, a := range w.acts {
-		list = append(list, engine.Upload{Name: "failed-" + strconv.Itoa(i), Data: w.failure(a.String())})
-	}
-	return list
-}
-
 func joinLines(list []string) []byte {
 	var b strings.Builder
 	for _, s := range list {
@@ -162,114 +93,190 @@ func sumLines(uploads []engine.Upload) string {
 	return b.String()
 }
 
-// hostWrite is a write to a host by one script, which writes everything or
-// nothing.
-type hostWrite struct {
-	owner engine.HoldOwner // the run that must hold the host
-	quiet bool             // writes without a hold; nobody else may hold the host
-
-	addsArgs  bool // the record must name kernel arguments before they are added
-	probation bool // the host undoes the write unless a new login proves itself
-
-	adopted engine.HoldOwner // whose hold does not prevent a quiet write; zero: none
-	boot    resource.BootID  // boot ID in the plan; on another boot the script exits with ScriptChanged
-	edits   []pathEdit       // in any order, see arrangeEdits
-	groups  []groupEdit      // changed before users; users are changed before files
-	users   []loginEdit
-	units   []unitEdit                 // changed after files
-	before  []byte                     // the record during the write: the old record, and the unfinished write
-	failure func(action string) []byte // returns the record to write if this action fails
-	after   []byte                     // the record after everything has taken effect
-	acts    []rules.Action             // actions of the same script, if quiet
-	data    map[string][]byte          // contents and password hashes that edits name, by digest
+// arrangeEdits returns the edits of a write with the parent directories that they
+// need, in the order of the script.
+func (w hostWrite) arrangeEdits() []pathEdit {
+	created, renumbered := w.createdAccounts(), w.renumberedAccounts()
+	files, known := map[string]bool{}, map[string]bool{"/": true}
+	for _, e := range w.edits {
+		known[e.path] = known[e.path] || e.kind != resource.PathMissing
+		files[e.path] = e.kind == resource.PathFile
+	}
+	var list []pathEdit
+	for _, e := range sortEdits(w.edits) {
+		if e.kind != resource.PathMissing || e.restore {
+			list = appendParents(list, e.path, path.Dir(e.path), known)
+		}
+		e.late, e.targetComes = created[e.user] || created[e.group] || renumbered.ownPath(e.pathState), files[e.data]
+		list = append(list, e)
+	}
+	assignSources(list)
+	return list
 }
 
-// groupEdit creates, changes or removes a group.
-type groupEdit struct {
-	want   resource.Group // PasswordHash is the digest of the hash, which is in data
-	exists bool
-	leaves bool // the group leaves the configuration: only its password changes
-	keep   bool // keep the current hash as the original
-	back   bool // restore the hash from before holdfast
-	lock   bool // lock the password
-
-	renumbered bool // its GID changes
+// sortEdits puts directories before their contents. Deletions come last, contents
+// before their directory.
+func sortEdits(edits []pathEdit) []pathEdit {
+	return slices.SortedStableFunc(slices.Values(edits), func(a, b pathEdit) int {
+		switch aGoes, bGoes := a.kind == resource.PathMissing, b.kind == resource.PathMissing; {
+		case aGoes && bGoes:
+			return strings.Compare(b.path, a.path)
+		case aGoes:
+			return 1
+		case bGoes:
+			return -1
+		}
+		return strings.Compare(a.path, b.path)
+	})
 }
 
-// loginEdit creates, changes or removes an account with its password and SSH
-// keys.
-type loginEdit struct {
-	want     resource.User   // PasswordHash is the digest of the hash, which is in data
-	was      *resource.Login // nil: the account does not exist
-	account  bool            // create the account, change it to want.Account, or remove it
-	password bool            // set want.PasswordHash; if "", lock the password
-	keep     bool            // keep the current hash as the original
-	back     bool            // instead, restore the hash from before holdfast
-	keys     bool            // set the SSH keys that holdfast manages to want.SSHKeys; if empty, remove them
-	retire   bool            // lock the account: it leaves, and holdfast created it
-	revive   bool            // unlock the account: it was retired, and is desired again
-	join     []string        // groups to add to the account
-	part     []string        // groups to take away from the account, which holdfast had added
+func appendParents(list []pathEdit, about, dir string, known map[string]bool) []pathEdit {
+	if known[dir] {
+		return list
+	}
+	known[dir] = true
+	list = appendParents(list, about, path.Dir(dir), known)
+	e := newPathEdit(pathState{path: dir, mode: 0o755}, resource.PathFacts{})
+	e.about, e.parent = about, true
+	return append(list, e)
 }
 
-// unitEdit enables, disables or presets a unit.
-type unitEdit struct {
-	name      string
-	enabled   bool   // the unit is enabled now
-	do        string // enable, disable or preset
-	early     bool   // run before files change: a unit is disabled before its file is removed
-	ifPresent bool   // the script skips the unit if the host does not have it then
-}
-
-// unitFunctions returns the variable hasunits (whether the undo enables units) and
-// two shell functions: change_units enables and disables units
-// early or late, and restore_units undoes this.
-func unitFunctions(units []unitEdit) string {
-	var do, back strings.Builder
-	for _, when := range []string{"early", "late"} {
-		do.WriteString(when + ")\n:\n")
-		back.WriteString(when + ")\n:\n")
-		for _, verb := range []string{"disable", "preset", "enable"} {
-			for _, ifPresent := range []bool{false, true} {
-				call, undo := unitCalls(when, verb, dropMatching(units, func(u unitEdit) bool {
-					return u.do != verb || u.early != (when == "early") || u.ifPresent != ifPresent
-				}))
-				do.WriteString(call)
-				back.WriteString(undo)
+// assignSources names the uploaded file of each edit. Paths whose contents are equal
+// and whose owner or mode differs have sources of their own: DIGEST, DIGEST-1, and so on.
+func assignSources(list []pathEdit) {
+	taken := map[string]string{} // source by digest, mode and owner
+	count := map[string]int{}
+	for i := range list {
+		e := &list[i]
+		if e.kind != resource.PathFile {
+			continue
+		}
+		key := fmt.Sprintf("%s %o %s", e.data, e.mode, e.ownerText())
+		if taken[key] == "" {
+			taken[key] = e.data
+			if n := count[e.data]; n > 0 {
+				taken[key] = fmt.Sprintf("%s-%d", e.data, n)
 			}
+			count[e.data]++
 		}
-		do.WriteString(";;\n")
-		back.WriteString(";;\n")
+		e.source = taken[key]
 	}
-	disables := yesIf(slices.ContainsFunc(units, func(u unitEdit) bool { return u.enabled && u.do != "enable" }))
-	return "hasunits='" + disables + "'\nchange_units() { case $1 in\n" + do.String() + "esac; }\nrestore_units() { case $1 in\n" + back.String() + "esac; }\n"
 }
 
-// unitCalls returns the shell commands that change units with one call of systemctl,
-// and that undo this.
-func unitCalls(when, verb string, units []unitEdit) (do, back string) {
-	if len(units) == 0 {
-		return "", ""
-	}
-	var names, were, others []string // were: enabled before; others: not
-	for _, u := range units {
-		names = append(names, u.name)
-		if u.enabled {
-			were = append(were, u.name)
-		} else {
-			others = append(others, u.name)
+func (e pathEdit) ownerText() string { return e.user + ":" + e.group }
+
+// expectedOutput returns the output of print_stats, print_file_digests and
+// print_link_targets on a host that has not changed since the plan.
+func expectedOutput(edits []pathEdit) (stats, digests, targets string) {
+	var s, d, t []string
+	for _, e := range edits {
+		switch e.was.Type {
+		case resource.PathFile:
+			d = append(d, e.was.Digest+"  ."+e.path)
+		case resource.PathLink:
+			t = append(t, e.was.Target)
+		case resource.PathDirectory:
+		case resource.PathMissing, resource.PathOther:
+			continue
 		}
+		s = append(s, formatStat(e.was))
 	}
-	prefix := ""
-	if units[0].ifPresent {
-		prefix = "call_for_present "
+	slices.Sort(d)
+	return strings.Join(s, "\n"), strings.Join(d, "\n"), strings.TrimRight(strings.Join(t, "\n"), "\n")
+}
+
+// shellCalls returns the shell function for_each_edit, which calls a function once for
+// each edit.
+func shellCalls(edits []pathEdit) string {
+	var b strings.Builder
+	b.WriteString("for_each_edit() {\nentered=''\n")
+	for i, e := range edits {
+		b.WriteString(e.shellCall(i))
 	}
-	do = prefix + "run_systemctl " + when + " " + verb + " --" + quoteWords(names) + "\n"
-	if len(were) > 0 && verb != "enable" {
-		back += prefix + "undo_systemctl " + when + " " + verb + " enable" + quoteWords(were) + "\n"
+	return b.String() + "}\n"
+}
+
+// shellCall sets the variables of an edit, which place.sh lists, and calls the
+// function that for_each_edit was given.
+func (e pathEdit) shellCall(n int) string {
+	var target, targetDir, targetName, inode string
+	if e.kind == resource.PathLink {
+		target = e.data
 	}
-	if len(others) > 0 && verb != "disable" {
-		back += prefix + "undo_systemctl " + when + " " + verb + " disable" + quoteWords(others) + "\n"
+	if e.hard {
+		targetDir, targetName = dirOf(e.data), path.Base(e.data)
 	}
-	return do, back
+	if e.was.Type == resource.PathDirectory {
+		inode = e.was.Inode
+	}
+	vars := [][2]string{
+		{"n", strconv.Itoa(n)},
+		{"kind", e.kindWord()},
+		{"about", e.about},
+		{"path", e.path},
+		{"dir", dirOf(e.path)},
+		{"name", path.Base(e.path)},
+		{"fresh", e.kindWord() + "-" + strconv.Itoa(n)},
+		{"source", e.source},
+		{"data", target},
+		{"targetdir", targetDir},
+		{"targetname", targetName},
+		{"targetcomes", yesIf(e.targetComes)},
+		{"mode", formatMode(e.mode)},
+		{"owner", e.ownerText()},
+		{"late", yesIf(e.late)},
+		{"inherits", yesIf(e.inherits)},
+		{"was", cmp.Or(string(e.was.Type), "none")},
+		{"wasstat", formatStat(e.was)},
+		{"wasmode", formatMode(e.was.Mode)},
+		{"wasdata", e.was.Digest + e.was.Target},
+		{"inode", inode},
+		{"save", yesIf(e.save)},
+		{"restore", yesIf(e.restore)},
+		{"orig", cmp.Or(e.original, record.OriginalName(e.path))},
+	}
+	words := make([]string, len(vars))
+	for i, v := range vars {
+		words[i] = v[0] + "=" + hostscript.Quote(v[1])
+	}
+	return strings.Join(words, " ") + "\n\"$1\"\n"
+}
+
+func (e pathEdit) kindWord() string {
+	switch {
+	case e.parent:
+		return "parent"
+	case e.hard:
+		return "hard"
+	case e.kind == resource.PathMissing:
+		return "gone"
+	}
+	return string(e.kind)
+}
+
+func dirOf(p string) string { return strings.TrimSuffix(path.Dir(p), "/") }
+
+func formatMode(mode int) string { return fmt.Sprintf("%05o", mode) }
+
+func formatStat(n resource.PathFacts) string {
+	kinds := map[resource.PathType]int{resource.PathFile: 0o100000, resource.PathDirectory: 0o040000, resource.PathLink: 0o120000}
+	mode := n.Mode
+	if n.Type == resource.PathLink {
+		mode = 0o777
+	}
+	return fmt.Sprintf("%x %d %d", kinds[n.Type]|mode, n.UID, n.GID)
+}
+
+func yesIf(is bool) string {
+	if is {
+		return "yes"
+	}
+	return ""
+}
+
+func (w hostWrite) probationSeconds() string {
+	if !w.probation {
+		return ""
+	}
+	return strconv.Itoa(int(probationTime / time.Second))
 }
