@@ -12,6 +12,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/etcd/change"
+	"holdfast/engine/event"
 	"holdfast/engine/inventory"
 	"holdfast/engine/rollout"
 )
@@ -90,5 +91,32 @@ func TestMembersTellTheirEnd(t *testing.T) {
 				t.Errorf("on_end has the variables %s, not %s", env, want)
 			}
 		})
+	}
+}
+
+// TestLostReaderStopsNoMemberChange checks that a change of members goes on, and is journaled, if the reader of its output goes away.
+func TestLostReaderStopsNoMemberChange(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	gone, err := os.Create(filepath.Join(dir, "out"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := gone.Close(); err != nil {
+		t.Fatal(err)
+	}
+	a := &app{gently: func(bool) {}}
+	a.stdout, a.stderr, a.soft, a.hard, a.json = gone, gone, t.Context(), t.Context(), true
+	s := &site{loaded: inventory.Loaded{Dir: dir}, runsDir: filepath.Join(dir, "runs"), run: &rollout.Run{Options: rollout.Options{ID: "20261127-023000-abcdef"}}}
+	run := &change.Run{Cluster: engine.Cluster{Name: "main"}}
+	err = memberChange{app: a}.journalMembers(s, run, func(context.Context) error {
+		return run.Emit(event.Event{Type: event.StepStarted, Step: "add learner"})
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	written, err := os.ReadFile(filepath.Join(s.runsDir, s.run.ID+".jsonl"))
+	if err != nil || !strings.Contains(string(written), `"type":"run-ended"`) {
+		t.Errorf("the journal lacks the end: %v\n%s", err, written)
 	}
 }

@@ -26,18 +26,17 @@ func membersEnd(err error, stopped bool) event.RunEnd {
 
 // membersEvents writes the events of a run to the journal, and shows them.
 type membersEvents struct {
-	journal *journal.Writer
-	view    report.Sink
-	run     string
-	seq     int
-	hide    func(event.Event) event.Event
-	ended   *event.Event // the end of the run, as the journal has it; nil: it lacks it
+	to    report.Journaled
+	run   string
+	seq   int
+	hide  func(event.Event) event.Event
+	ended *event.Event // the end of the run, as the journal has it; nil: it lacks it
 }
 
 func (c memberChange) newMembersEvents(s *site, w *journal.Writer) *membersEvents {
-	m := &membersEvents{journal: w, view: membersview.Lines{W: c.stdout}, run: s.run.ID}
+	m := &membersEvents{to: report.Journaled{Journal: w, View: membersview.Lines{W: c.stdout}}, run: s.run.ID}
 	if c.json {
-		m.view = report.JSONLines{W: c.stdout}
+		m.to.View = report.JSONLines{W: c.stdout}
 	}
 	m.hide = func(e event.Event) event.Event { return report.HideSecrets(e, s.secrets) }
 	return m
@@ -47,13 +46,11 @@ func (m *membersEvents) emitEvent(e event.Event) error {
 	m.seq++
 	e.Schema, e.Seq, e.Run, e.Time = event.Schema, m.seq, m.run, clock.Real{}.Now()
 	e = m.hide(e)
-	if err := m.journal.Emit(e); err != nil {
-		return err
-	}
-	if e.Type == event.RunEnded {
+	err := m.to.Emit(e)
+	if err == nil && e.Type == event.RunEnded {
 		m.ended = &e
 	}
-	return m.view.Emit(e)
+	return err
 }
 
 func membersExit(err error) engine.ExitCode {
