@@ -93,7 +93,11 @@ func (r planRun) runPlan(ctx context.Context, out string, book playbookFlags, ho
 	if err != nil {
 		return err
 	}
-	if sight.Facts != nil {
+	if sight.Facts != nil && r.metrics.path != "" {
+		sight.Clusters = s.run.GatherOtherClusters(ctx, sight.Clusters)
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		r.metrics.noteStatus(s.newStatus(sight, nil))
 	}
 	r.warnOfHooks(s)

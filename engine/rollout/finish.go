@@ -138,7 +138,7 @@ func (e *ending) countPools(ctx context.Context, end *event.RunEnd) {
 	}
 	in := e.planInput(e.state.gathered)
 	in.Play, in.Modules, in.Selected = nil, e.Modules, nil
-	if end.Exit == engine.ExitOK { // after success, this shows whether the whole site is complete
+	if end.Exit == engine.ExitOK || e.NoteStatus != nil && ctx.Err() == nil { // after success, this shows whether the whole site is complete
 		in.Clusters = e.gatherMissingClusters(ctx, in)
 	}
 	status := planner.NewStatus(in)

@@ -51,6 +51,14 @@ func (r *Run) GatherClusters(ctx context.Context) map[string]etcdfacts.ClusterFa
 	return newGatherer(r).gatherClusters(ctx, planner.ClustersConcerned(planner.Input{Request: planner.Request{Inventory: r.Inventory, Selected: r.Selected}}))
 }
 
+// GatherOtherClusters returns the known clusters, and gathers every other etcd cluster of the inventory that has a member.
+func (r *Run) GatherOtherClusters(ctx context.Context, known map[string]etcdfacts.ClusterFacts) map[string]etcdfacts.ClusterFacts {
+	p := newPlanning(r)
+	in := p.planInput(Gathered{Clusters: known})
+	in.Selected = nil
+	return p.gatherMissingClusters(ctx, in)
+}
+
 func (g *gatherer) gatherHosts(ctx context.Context) map[string]engine.Facts {
 	var mu sync.Mutex
 	facts := make(map[string]engine.Facts, len(g.Inventory.Hosts))

@@ -84,3 +84,30 @@ func TestLimitedRunCallsNoSickSiteComplete(t *testing.T) {
 		}
 	})
 }
+
+// TestStatusHasEveryCluster checks that the state of the site after a failure has the etcd
+// clusters at which the run has nothing left to do, as the metrics of the site need it.
+func TestStatusHasEveryCluster(t *testing.T) {
+	noteStatus := func(site *simulator.Site, change ...func(*rollout.Run)) (end event.RunEnd, noted engine.Status) {
+		end = applyRun(site.Bastion("run-1"), append(change, func(r *rollout.Run) { r.NoteStatus = func(s engine.Status) { noted = s } })...)
+		return end, noted
+	}
+	synctest.Test(t, func(t *testing.T) {
+		site := newSite(simulator.Fleet(3, 0))
+		site.Host("etcd-0").Change(func(t *simulator.Traits) { t.NoReturn = true }) // the leader is the last
+		end, noted := noteStatus(site)
+		failOnErrors(t, checkEnd(end, engine.ExitFailed, "etcd-0: wait for boot"))
+		if len(noted.Clusters) != 1 || noted.Clusters[0].CountHealthy() != 2 {
+			t.Errorf("two of three voters are healthy: %+v", noted.Clusters)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		site := newSite(simulator.Fleet(3, 1))
+		site.Host("worker-0").Change(func(t *simulator.Traits) { t.NoReturn = true })
+		end, noted := noteStatus(site, func(r *rollout.Run) { r.Selected = func(h engine.Host) bool { return h.Cluster == "" } })
+		failOnErrors(t, checkEnd(end, engine.ExitFailed, "worker-0: wait for boot"))
+		if len(noted.Clusters) != 1 || noted.Clusters[0].CountHealthy() != 3 {
+			t.Errorf("three voters are healthy: %+v", noted.Clusters)
+		}
+	})
+}
