@@ -118,6 +118,7 @@ func (a applyRun) runApply(ctx context.Context) error {
 	}
 	_, unlock, err := s.enterSite()
 	if err != nil {
+		a.metrics.skipIfBusy(err)
 		return err
 	}
 	defer unlock()
@@ -139,7 +140,9 @@ func (a applyRun) runApply(ctx context.Context) error {
 	}
 	defer done()
 	a.gently(a.showsStopping())
-	s.run.NoteStatus = a.metrics.noteStatus
+	if a.metrics.path != "" {
+		s.run.NoteStatus = a.metrics.noteStatus
+	}
 	end := s.run.Apply(ctx)
 	a.metrics.figures.End = &end
 	if watcher.ended != nil {

@@ -81,7 +81,21 @@ func (m *metricsRecorder) noteStatus(s engine.Status) {
 	m.figures.Status, m.figures.StatusAt = &s, clock.Real{}.Now()
 }
 
+// skipIfBusy keeps the file as it is if another run has the site. That run may hang, and the
+// file must not have a newer end of a run than the last run that had the site.
+func (m *metricsRecorder) skipIfBusy(err error) {
+	var busy *journal.BusyError
+	if errors.As(err, &busy) {
+		m.path = ""
+	}
+}
+
+// writeFile does nothing if no metrics are written.
 func (m *metricsRecorder) writeFile() error {
+	if m.path == "" {
+		return nil
+	}
+
 	if m.figures.Status != nil { // the history includes this run
 		status := *m.figures.Status
 		if history, err := journal.ReadHistory(m.site.runsDir, m.site.inv.Site); err == nil {
