@@ -58,6 +58,7 @@ var commands = map[string]map[string]string{
 		"holdfast/engine/savedplan":           "plan saves a plan, and apply reads it",
 		"holdfast/engine/standing":            "holds and etcd members judge the standing of hosts",
 		"holdfast/engine/web":                 "gates and contents are fetched with its client",
+		"holdfast/engine/wire":                "--json prints its JSON",
 		"holdfast/modules":                    "the modules of a run",
 		"holdfast/modules/hoststate":          "init --look finds the etcd and the kubelet of hosts",
 		"holdfast/modules/hostconfig/observe": "its script reads the files that plan shows",

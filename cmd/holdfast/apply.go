@@ -15,7 +15,6 @@ import (
 	"holdfast/engine"
 	"holdfast/engine/bastion"
 	"holdfast/engine/clock"
-	"holdfast/engine/event"
 	"holdfast/engine/journal"
 	"holdfast/engine/planner/approval"
 	"holdfast/engine/report"
@@ -130,8 +129,8 @@ func (a applyRun) runApply(ctx context.Context) error {
 	defer func() { _ = written.Close() }() // every event is on disk already
 	view, closeView := a.newRunView()
 	done := sync.OnceFunc(closeView)
-	watcher := &endWatcher{Sink: view}
-	s.run.Sink = report.Redactor{Secrets: s.secrets, To: &report.Journaled{Journal: written, View: watcher}}
+	sink := &report.RunSink{Secrets: s.secrets, Journal: written, View: view}
+	s.run.Sink = sink
 	s.run.RefuseHeld = a.flags.onHeld == "refuse"
 	s.run.Approve = a.approvePlan(s)
 	s.run.BestEffort, s.run.OverIncomplete, s.run.RetryRejected = a.flags.bestEffort, a.flags.overIncomplete, a.flags.retryRolledBack
@@ -145,13 +144,11 @@ func (a applyRun) runApply(ctx context.Context) error {
 	}
 	end := s.run.Apply(ctx)
 	a.metrics.figures.End = &end
-	if watcher.ended != nil {
-		done() // the output of the run comes first
-		endTeller{&a.console, s}.tellEnd(ctx, *watcher.ended)
-	}
-	if watcher.ended == nil { // if the journal cannot be written, the output lacks the end of the run
+	if sink.End() == nil { // the journal cannot be written
 		return failWith(end.Exit, errors.New(s.secrets.Hide(end.Verdict.Failures[0].Error())))
 	}
+	done() // the output of the run comes first
+	endTeller{&a.console, s}.tellEnd(ctx, *sink.End())
 	return exitWith(end.Exit)
 }
 
@@ -195,21 +192,6 @@ func (a applyRun) canAsk() error {
 		return errors.New("apply: standard input is not a terminal, so nobody can be asked; use --yes, or --plan with a saved plan")
 	}
 	return nil
-}
-
-// endWatcher is a sink that notes whether it has received the end of the run. It
-// passes all events on.
-type endWatcher struct {
-	report.Sink
-	ended *event.Event // nil: it has not
-}
-
-// Emit passes an event to the next sink.
-func (u *endWatcher) Emit(e event.Event) error {
-	if e.Type == event.RunEnded {
-		u.ended = &e
-	}
-	return u.Sink.Emit(e)
 }
 
 func (s *site) limitTo(p engine.Plan) {

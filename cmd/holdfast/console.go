@@ -10,8 +10,8 @@ import (
 
 	"holdfast/cmd/holdfast/internal/terminal"
 	"holdfast/engine/input"
-	"holdfast/engine/report"
 	"holdfast/engine/report/termtext"
+	"holdfast/engine/wire"
 )
 
 // console has the streams of a command, and the contexts in which it asks and reads.
@@ -27,7 +27,7 @@ func (c *console) printWarning(text string) { fmt.Fprintln(c.stderr, "holdfast: 
 
 func (c *console) printNotice(text string) { fmt.Fprintln(c.stderr, "holdfast:", text) }
 
-func (c *console) printJSON(v any) error { return report.WriteJSON(c.stdout, v) }
+func (c *console) printJSON(v any) error { return wire.WriteJSON(c.stdout, v) }
 
 // tableWriter returns standard output, for tables.
 func (c *console) tableWriter() io.Writer { return termtext.Sized(c.stdout, c.outputStyle().Columns) }

@@ -17,6 +17,7 @@ import (
 	"holdfast/engine/report"
 	"holdfast/engine/report/live"
 	"holdfast/engine/report/tables"
+	"holdfast/engine/wire"
 )
 
 // etcdStatusFlags are the flags of etcd status.
@@ -144,7 +145,7 @@ func (a *app) newEtcdView(s *site, watch bool) etcdView {
 	view := etcdView{close: func() {}}
 	switch {
 	case a.json && watch:
-		view.show = func(clusters []engine.ClusterStatus) error { return report.WriteJSONLine(a.stdout, clusters) }
+		view.show = func(clusters []engine.ClusterStatus) error { return wire.WriteJSONLine(a.stdout, clusters) }
 	case a.json:
 		view.show = func(clusters []engine.ClusterStatus) error { return a.printJSON(clusters) }
 	case watch && isLiveTerminal(a.stdout):

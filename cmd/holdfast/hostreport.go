@@ -45,9 +45,8 @@ func outcomeOf(code engine.ExitCode) resultOutcome {
 
 // hostReport tells the outcomes of a command for hosts: as lines, or with --json as one list at the end.
 type hostReport struct {
-	app   *app
-	list  []hostResult
-	ended bool // the run of the command has ended, and its end is in the journal
+	app  *app
+	list []hostResult
 }
 
 // addHost adds an outcome. Those that are not good go to standard error, as all with loud do.
@@ -85,8 +84,6 @@ func (r *hostReport) Emit(e event.Event) error {
 		r.addHost(engine.ExitOK, e.Host, termtext.SafeLine(e.Message), false)
 	case event.HostFailed:
 		r.addHost(maintenance.ExitOf(*e.Failure), e.Host, termtext.SafeLine(hold.DescribeError(&engine.Failure{Cause: e.Failure.Cause, Stderr: e.Failure.Stderr})), true)
-	case event.RunEnded:
-		r.ended = true
 	default: // the other events have no outcome
 	}
 	return nil

@@ -38,12 +38,13 @@ func (a *app) maintain(ctx context.Context, names []string, ask func(*site) (mai
 	}
 	defer func() { _ = written.Close() }() // every event is on disk already
 	r := &hostReport{app: a}
-	s.run.Sink = report.Redactor{Secrets: s.secrets, To: &report.Journaled{Journal: written, View: r}}
+	sink := &report.RunSink{Secrets: s.secrets, Journal: written, View: r}
+	s.run.Sink = sink
 	outcome := s.run.Maintain(ctx, request)
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if !r.ended { // the journal cannot be written
+	if sink.End() == nil { // the journal cannot be written
 		return failWith(outcome.Exit, errors.New(s.secrets.Hide(outcome.Verdict.Failures[0].Error())))
 	}
 	return r.endReport(s, outcome.Exit)

@@ -26,29 +26,26 @@ func membersEnd(err error, stopped bool) event.RunEnd {
 
 // membersEvents writes the events of a run to the journal, and shows them.
 type membersEvents struct {
-	to    report.Journaled
+	sink  report.RunSink
 	run   string
 	seq   int
-	hide  func(event.Event) event.Event
 	ended *event.Event // the end of the run, as the journal has it; nil: it lacks it
 }
 
 func (c memberChange) newMembersEvents(s *site, w *journal.Writer) *membersEvents {
-	m := &membersEvents{to: report.Journaled{Journal: w, View: membersview.Lines{W: c.stdout}}, run: s.run.ID}
+	m := &membersEvents{sink: report.RunSink{Secrets: s.secrets, Journal: w, View: membersview.Lines{W: c.stdout}}, run: s.run.ID}
 	if c.json {
-		m.to.View = report.JSONLines{W: c.stdout}
+		m.sink.View = report.JSONLines{W: c.stdout}
 	}
-	m.hide = func(e event.Event) event.Event { return report.HideSecrets(e, s.secrets) }
 	return m
 }
 
 func (m *membersEvents) emitEvent(e event.Event) error {
 	m.seq++
 	e.Schema, e.Seq, e.Run, e.Time = event.Schema, m.seq, m.run, clock.Real{}.Now()
-	e = m.hide(e)
-	err := m.to.Emit(e)
-	if err == nil && e.Type == event.RunEnded {
-		m.ended = &e
+	err := m.sink.Emit(e)
+	if err == nil {
+		m.ended = m.sink.End()
 	}
 	return err
 }

@@ -194,10 +194,7 @@ func (r planRun) showPlans(s *site, plans []engine.Plan) error {
 }
 
 func (a *app) showPlan(s *site, plan engine.Plan) error {
-	clean, err := report.RedactPlan(plan, s.loaded.Sensitive)
-	if err != nil {
-		return err
-	}
+	clean := report.HideSensitive(plan, s.loaded.Sensitive)
 	if a.json {
 		return a.printJSON(clean)
 	}

@@ -38,7 +38,7 @@ func TestRedact(t *testing.T) {
 				e.Plan = &p
 			}
 			passed := 0
-			r := report.Redactor{Secrets: textutil.NewSecrets([]string{secret}), To: sinkFunc(func(clean event.Event) error {
+			check := sinkFunc(func(clean event.Event) error {
 				passed++
 				text, err := json.Marshal(clean)
 				quoted, _ := json.Marshal(secret)
@@ -49,29 +49,30 @@ func TestRedact(t *testing.T) {
 					t.Fatalf("%+v became %+v", e, clean)
 				}
 				return nil
-			})}
-			if err := r.Emit(e); err != nil || passed != 1 {
+			})
+			r := &report.RunSink{Secrets: textutil.NewSecrets([]string{secret}), Journal: check, View: check}
+			if err := r.Emit(e); err != nil || passed != 2 {
 				t.Fatal(err, passed)
 			}
 		}
 	})
 }
 
-// TestJournaled checks that the first error of the journal ends the journal and
+// TestRunSink checks that the first error of the journal ends the journal and
 // not the view, and that a step without an entry in the journal does not begin.
-func TestJournaled(t *testing.T) {
+func TestRunSink(t *testing.T) {
 	broken := errors.New("broken")
 	var written, seen int
 	view := sinkFunc(func(event.Event) error { seen++; return broken })
-	well := &report.Journaled{Journal: sinkFunc(func(event.Event) error { return nil }), View: view}
-	if err := well.Emit(event.Event{}); err != nil || seen != 1 {
-		t.Errorf("%v, %d", err, seen)
+	well := &report.RunSink{Journal: sinkFunc(func(event.Event) error { return nil }), View: view}
+	if err := well.Emit(event.Event{}); err != nil || seen != 1 || well.End() != nil {
+		t.Errorf("%v, %d, %v", err, seen, well.End())
 	}
-	full := &report.Journaled{Journal: sinkFunc(func(event.Event) error { written++; return broken }), View: view}
+	full := &report.RunSink{Journal: sinkFunc(func(event.Event) error { written++; return broken }), View: view}
 	if err := full.Emit(event.Event{Type: event.StepStarted}); !errors.Is(err, broken) || seen != 1 {
 		t.Errorf("a step that is not in the journal is shown: %v, %d", err, seen)
 	}
-	if err := full.Emit(event.Event{Type: event.RunEnded}); !errors.Is(err, broken) || seen != 2 || written != 1 {
-		t.Errorf("%v; %d events seen, %d written", err, seen, written)
+	if err := full.Emit(event.Event{Type: event.RunEnded}); !errors.Is(err, broken) || seen != 2 || written != 1 || full.End() == nil {
+		t.Errorf("%v; %d events seen, %d written, end %v", err, seen, written, full.End())
 	}
 }

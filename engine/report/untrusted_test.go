@@ -22,6 +22,7 @@ import (
 	"holdfast/engine/report/reporttest"
 	"holdfast/engine/report/tables"
 	"holdfast/engine/report/termtext"
+	"holdfast/engine/wire"
 )
 
 // forged matches a line that imitates a line of holdfast.
@@ -120,7 +121,7 @@ func TestUntrustedJSON(t *testing.T) {
 		said := rapid.String().Draw(t, "said") + reporttest.Hostile + "\x7f\U000e0041<é>\u2028"
 		for name, write := range map[string]func(io.Writer) error{
 			"lines": func(w io.Writer) error { return report.JSONLines{W: w}.Emit(event.Event{Message: said}) },
-			"whole": func(w io.Writer) error { return report.WriteJSON(w, event.Event{Message: said}) },
+			"whole": func(w io.Writer) error { return wire.WriteJSON(w, event.Event{Message: said}) },
 		} {
 			var b bytes.Buffer
 			var back event.Event
@@ -144,7 +145,7 @@ func TestUntrustedJSON(t *testing.T) {
 func TestListsAreNeverNull(t *testing.T) {
 	for _, v := range []any{engine.Status{}, engine.Inventory{}, engine.Plan{Hosts: []engine.HostPlan{{}}, Batches: []engine.Batch{{}}}, []etcdfacts.ClusterFacts{}, []tables.HeldHost(nil), &engine.Status{}} {
 		var b bytes.Buffer
-		if err := report.WriteJSON(&b, v); err != nil || strings.Contains(b.String(), "null") {
+		if err := wire.WriteJSON(&b, v); err != nil || strings.Contains(b.String(), "null") {
 			t.Errorf("%T: %v\n%s", v, err, b.String())
 		}
 	}

@@ -6,7 +6,7 @@ import (
 
 	"holdfast/engine/event"
 	"holdfast/engine/hostscript"
-	"holdfast/engine/report"
+	"holdfast/engine/textutil"
 )
 
 // The flags that another run does not repeat.
@@ -41,12 +41,12 @@ func withLimit(c event.Command, hosts []string) event.Command {
 func commandLine(c event.Command) string {
 	words := []string{"holdfast", c.Name}
 	for _, arg := range c.Args {
-		if !strings.Contains(arg, report.Hidden) {
+		if !strings.Contains(arg, textutil.Hidden) {
 			words = append(words, hostscript.Quote(arg))
 		}
 	}
 	for _, f := range c.Flags {
-		if strings.Contains(f.Value, report.Hidden) {
+		if strings.Contains(f.Value, textutil.Hidden) {
 			continue
 		}
 		words = append(words, spellFlag(f))
@@ -68,11 +68,11 @@ func spellFlag(f event.Flag) string {
 func secretFlags(c event.Command) []string {
 	var names []string
 	for _, f := range c.Flags {
-		if !strings.Contains(f.Value, report.Hidden) {
+		if !strings.Contains(f.Value, textutil.Hidden) {
 			continue
 		}
 		text := "--" + f.Name
-		if name, _, ok := strings.Cut(f.Value, "="); ok && !strings.Contains(name, report.Hidden) {
+		if name, _, ok := strings.Cut(f.Value, "="); ok && !strings.Contains(name, textutil.Hidden) {
 			text += " " + name
 		}
 		names = append(names, text)
