@@ -24,15 +24,15 @@ var matchers = []string{"MatchString", "FindString", "FindStringIndex", "FindStr
 
 // textual lists the functions that may read texts, with the reason for each.
 var textual = map[string]string{
-	"engine/rollout/events.go asFailure":              "a script names its step in its message, which must not be said twice",
-	"engine/report/summary/shortcause.go StderrLines": "a line that the cause repeats is not shown twice",
-	"engine/hostscript/holdprobe.go DescribeHolder":   "the script of a hold names itself in its message",
-	"engine/config/butane/butane.go Translate":        "a finding of Butane's own has a text and no kind",
-	"engine/change.go Name":                           "the resource of a change begins with its kind, which is a field of its own",
-	"engine/remote/classify.go classifyChannel":       "sshd and its jump hosts answer with a text, and one code for several causes",
-	"engine/remote/reach.go isBlocked":                "sshd tells why a connection has failed in a text, and has one code for several causes",
-	"engine/report/summary/shortcause.go shortCause":  "a cause that only has an exit status is shown with a line of standard error",
-	"engine/etcd/answer.go isForbidden":               "an answer of etcd 3.5 in a stream has a text and no code",
+	"engine/rollout/events.go asFailure":             "a script names its step in its message, which must not be said twice",
+	"engine/report/summary/nextsteps.go StderrLines": "a line that the cause repeats is not shown twice",
+	"engine/hostscript/holdprobe.go DescribeHolder":  "the script of a hold names itself in its message",
+	"engine/config/butane/butane.go Translate":       "a finding of Butane's own has a text and no kind",
+	"engine/change.go Name":                          "the resource of a change begins with its kind, which is a field of its own",
+	"engine/remote/classify.go classifyChannel":      "sshd and its jump hosts answer with a text, and one code for several causes",
+	"engine/remote/reach.go isBlocked":               "sshd tells why a connection has failed in a text, and has one code for several causes",
+	"engine/report/summary/nextsteps.go shortCause":  "a cause that only has an exit status is shown with a line of standard error",
+	"engine/etcd/answer.go isForbidden":              "an answer of etcd 3.5 in a stream has a text and no code",
 }
 
 // proseReads finds each place of a file where code decides by the text of such

@@ -9,6 +9,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/event"
+	"holdfast/engine/report"
 	"holdfast/engine/report/governed"
 	"holdfast/engine/report/planview"
 	"holdfast/engine/report/summary"
@@ -124,15 +125,13 @@ func (p *Writer) eventText(e event.Event) string {
 	return ""
 }
 
-func governedText(e event.Event) string {
-	if e.Governor == nil {
-		return ""
+func (p *Writer) gatheredText(e event.Event) string {
+	text := e.Message + " in " + e.Took.String()
+	if len(p.unreached) > 0 {
+		text += "; not reached: " + strings.Join(textutil.FoldNames(p.unreached), ", ")
+		p.unreached = nil
 	}
-	line := governed.Line(e.Host, *e.Governor)
-	if line != "" {
-		line = "  " + line
-	}
-	return line
+	return p.Style.Faint(text)
 }
 
 func batchName(e event.Event) string {
@@ -153,31 +152,97 @@ func (p *Writer) planText(plan *engine.Plan) string {
 	return strings.TrimRight("plan\n"+b.String(), "\n")
 }
 
-// quickStep is the duration below which a step without a message gets no line.
-const quickStep = engine.Duration(500 * time.Millisecond)
+func (p *Writer) failureText(e event.Event) string {
+	if e.Failure.Kind == engine.StoppedFailure {
+		return fullFailure(p.Style.Yellow("  "+e.Host)+" stopped at "+e.Failure.Step, e, *e.Failure)
+	}
+	return fullFailure(p.Style.Red("  "+e.Host+" failed")+" at "+e.Failure.Step, e, *e.Failure)
+}
 
-func (p *Writer) stepText(e event.Event) string {
-	where := e.Host
-	if where == "" {
-		where = e.Cluster
+func fullFailure(what string, e event.Event, f engine.Failure) string {
+	lines := []string{what + ": " + f.Cause}
+	for _, l := range failureDetails(e.Host, e.Message, f) {
+		lines = append(lines, "  "+l)
 	}
-	switch {
-	case e.Failure != nil && e.Host == "" && e.Failure.Kind != engine.StoppedFailure:
-		return fullFailure(p.Style.Red("  "+summary.StepName(e)+" failed"), e, *e.Failure)
-	case p.Terse && (e.Host != "" || e.Type == event.StepProgress && e.Took > 0):
-		return "" // the live status shows the step
-	case e.Type == event.StepProgress && e.Took > 0:
-		return longStepLine(where, e)
-	case e.Type == event.StepProgress && where == "":
-		return fmt.Sprintf("  %s: %s", e.Step, termtext.ShortHashes(e.Message))
-	case e.Type == event.StepProgress:
-		return fmt.Sprintf("  %s: %s: %s", where, e.Step, termtext.ShortHashes(e.Message))
-	case e.Failure != nil, e.Took < quickStep && !p.Full && !p.steps.isNotable(e):
+	return strings.Join(lines, "\n")
+}
+
+func failureDetails(host, became string, f engine.Failure) []string {
+	var lines []string
+	if became != "" {
+		lines = append(lines, "    "+host+": "+became)
+	}
+	if f.Command != "" {
+		lines = append(lines, "    command: "+commandName(f.Command))
+	}
+	for _, l := range summary.StderrLines(f) {
+		lines = append(lines, "    stderr: "+l)
+	}
+	if f.Hint != "" {
+		lines = append(lines, "    hint: "+f.Hint)
+	}
+	return lines
+}
+
+func commandName(s string) string {
+	s = strings.TrimSpace(s)
+	if n := strings.Count(s, "\n"); n > 0 {
+		return fmt.Sprintf("a script of %d lines, in the journal", n+1)
+	}
+	return s
+}
+
+func governedText(e event.Event) string {
+	if e.Governor == nil {
 		return ""
-	case where == "" && e.Pool != "":
-		return fmt.Sprintf("  %s: %s %s", e.Pool, e.Step, p.Style.Faint(termtext.FormatDuration(e.Took)))
-	case where == "":
-		return fmt.Sprintf("  %s %s", e.Step, p.Style.Faint(termtext.FormatDuration(e.Took)))
 	}
-	return fmt.Sprintf("  %s: %s %s", where, e.Step, p.Style.Faint(termtext.FormatDuration(e.Took)))
+	line := governed.Line(e.Host, *e.Governor)
+	if line != "" {
+		line = "  " + line
+	}
+	return line
+}
+
+// isMaintenance reports whether the run of an event is the work of a person on holds. Such a run has no plan, no batches, and no
+// summary of hosts.
+func (p *Writer) isMaintenance(e event.Event) bool {
+	if e.Type == event.RunStarted {
+		p.maintenance = e.Start.Maintenance != ""
+	}
+	return p.maintenance
+}
+
+func (p *Writer) maintenanceText(e event.Event) string {
+	switch e.Type {
+	case event.RunStarted:
+		return p.eventText(e) + ": " + string(e.Start.Maintenance)
+	case event.MaintenancePlanned:
+		return p.foundText(*e.Maintenance)
+	case event.HostDone:
+		return "  " + p.Style.Green(e.Host) + ": " + e.Message
+	case event.HostFailed:
+		return "  " + p.Style.Red(e.Host) + ": " + e.Failure.Cause
+	case event.RunEnded:
+		return fmt.Sprintf("exit %d: %s", e.End.Exit, report.EndText(*e.End))
+	case event.StepStarted, event.StepEnded:
+		if p.Full {
+			return p.eventText(e)
+		}
+	default: // the other events have no line
+	}
+	return ""
+}
+
+// foundText returns the notices, and the holds that were found, one a line.
+func (p *Writer) foundText(plan engine.MaintenancePlan) string {
+	var found []string
+	for _, n := range plan.Notices {
+		found = append(found, "  "+p.Style.Yellow("Warning:")+" "+n.Text)
+	}
+	for _, h := range plan.Hosts {
+		if h.Found != "" {
+			found = append(found, "  "+h.Host+": "+h.Found)
+		}
+	}
+	return strings.Join(found, "\n")
 }

@@ -46,6 +46,60 @@ func (s *Summary) Results() []HostResult {
 	return results
 }
 
+// touchedHost is a host with its totals.
+type touchedHost struct {
+	*hostSummary
+	event.HostTotals
+}
+
+// listTouched returns the hosts that the run touched, by name.
+func (s *Summary) listTouched() (touched []touchedHost) {
+	figures := map[string]event.HostTotals{}
+	for _, h := range s.end.Hosts {
+		figures[h.Host] = h
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.hosts)) {
+		if h := s.hosts[name]; h.begun || h.failure != nil {
+			touched = append(touched, touchedHost{h, figures[name]})
+		}
+	}
+	return touched
+}
+
+func (h *hostSummary) workText() string {
+	switch {
+	case h.due == nil:
+		return h.did
+	case h.did == "":
+		return h.due.did
+	}
+	return h.did + "; not begun: " + h.due.did
+}
+
+func (h *hostSummary) stillHeld() bool { return !h.held.IsZero() }
+
+func (h *hostSummary) isNonDisruptive() bool { return h.begun && h.neverHeld }
+
+func (h *hostSummary) outcomeText() string {
+	switch {
+	case h.updated && h.failedAction != nil:
+		return "updated, by a reboot"
+	case h.updated:
+		return "updated"
+	case h.failure != nil && h.failure.Kind == engine.StoppedFailure:
+		return "stopped at " + h.failure.Step
+	case h.failure != nil && h.failure.Kind == engine.HeldFailure:
+		return "left alone at " + h.failure.Step
+	case h.failure != nil && h.rolledBack():
+		return "rolled back after " + h.failure.Step
+	case h.failure != nil:
+		return "failed at " + h.failure.Step
+	case h.staged > 0:
+		return "staged"
+	}
+	return "not finished"
+}
+
 // Totals returns the sums over all hosts that the run touched.
 func (s *Summary) Totals() Totals { return s.sumTotals(s.listTouched()) }
 

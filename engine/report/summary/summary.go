@@ -178,16 +178,6 @@ func (h *hostSummary) addReboot(r *engine.Reboot) {
 	}
 }
 
-func (h *hostSummary) workText() string {
-	switch {
-	case h.due == nil:
-		return h.did
-	case h.did == "":
-		return h.due.did
-	}
-	return h.did + "; not begun: " + h.due.did
-}
-
 func (h *hostSummary) addPassedStep(e event.Event) {
 	switch {
 	case e.Kind == engine.StageStep:
@@ -203,10 +193,6 @@ func (h *hostSummary) addPassedStep(e event.Event) {
 	}
 }
 
-func (h *hostSummary) stillHeld() bool { return !h.held.IsZero() }
-
-func (h *hostSummary) isNonDisruptive() bool { return h.begun && h.neverHeld }
-
 func durationBetween(from, to time.Time) engine.Duration {
 	if from.IsZero() || to.Before(from) {
 		return 0
@@ -215,23 +201,3 @@ func durationBetween(from, to time.Time) engine.Duration {
 }
 
 func (h *hostSummary) rolledBack() bool { return h.fate == event.RolledBackOutcome }
-
-func (h *hostSummary) outcomeText() string {
-	switch {
-	case h.updated && h.failedAction != nil:
-		return "updated, by a reboot"
-	case h.updated:
-		return "updated"
-	case h.failure != nil && h.failure.Kind == engine.StoppedFailure:
-		return "stopped at " + h.failure.Step
-	case h.failure != nil && h.failure.Kind == engine.HeldFailure:
-		return "left alone at " + h.failure.Step
-	case h.failure != nil && h.rolledBack():
-		return "rolled back after " + h.failure.Step
-	case h.failure != nil:
-		return "failed at " + h.failure.Step
-	case h.staged > 0:
-		return "staged"
-	}
-	return "not finished"
-}

@@ -18,26 +18,6 @@ import (
 // folded.
 const MaxHostRows = 12
 
-// touchedHost is a host with its totals.
-type touchedHost struct {
-	*hostSummary
-	event.HostTotals
-}
-
-// listTouched returns the hosts that the run touched, by name.
-func (s *Summary) listTouched() (touched []touchedHost) {
-	figures := map[string]event.HostTotals{}
-	for _, h := range s.end.Hosts {
-		figures[h.Host] = h
-	}
-	for _, name := range slices.Sorted(maps.Keys(s.hosts)) {
-		if h := s.hosts[name]; h.begun || h.failure != nil {
-			touched = append(touched, touchedHost{h, figures[name]})
-		}
-	}
-	return touched
-}
-
 // Format formats the summary of a run that has ended, for people. It returns "" if the run touched no host.
 func (s *Summary) Format() string {
 	touched := s.listTouched()
