@@ -350,6 +350,7 @@ var neighbours = map[string]map[string]string{
 	"holdfast/engine/report": {
 		"engine/report/htmlview": "the page has the outcome of the run",
 		"engine/report/lines":    "the last line of a run has its outcome",
+		"engine/report/summary":  "the last line of a run has its outcome",
 		"engine/report/tables":   "a run is listed with its outcome",
 		"engine/desired":         "a problem shows no secret",
 		"engine/savedplan":       "a saved plan has no secret",

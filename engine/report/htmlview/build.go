@@ -144,7 +144,7 @@ func (v *View) addEnd(p *page, j Journal) {
 }
 
 func (v *View) completeText() string {
-	text := strings.TrimSpace(v.sum.Completeness(*v.end, termtext.Style{}))
+	text := strings.TrimSpace(v.sum.Completeness(*v.end))
 	switch first, _, _ := strings.Cut(text, "\n"); {
 	case first != "":
 		return first

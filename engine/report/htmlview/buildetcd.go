@@ -15,10 +15,7 @@ import (
 )
 
 func (v *View) buildClusters(s scale) []clusterPart {
-	totals := map[string]summary.EtcdTotals{}
-	for _, t := range v.sum.Etcd() {
-		totals[t.Cluster] = t
-	}
+	totals := v.sum.Etcd()
 	latencies := map[string][]event.MemberLatency{}
 	for _, m := range v.sum.Latencies() {
 		latencies[m.Cluster] = append(latencies[m.Cluster], m)

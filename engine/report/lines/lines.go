@@ -46,7 +46,7 @@ func (p *Writer) Emit(e event.Event) error {
 func (p *Writer) EventLine(e event.Event) string {
 	if p.sum == nil {
 		p.sum = summary.New()
-		p.sum.Columns = p.Style.Columns
+		p.sum.Style = p.Style
 	}
 	plan := e.Plan
 	e = termtext.SafeEvent(e)
@@ -61,7 +61,8 @@ func (p *Writer) EventLine(e event.Event) string {
 	text := ""
 	switch {
 	case e.Type == event.RunEnded:
-		text = p.endText(e)
+		above, last := p.sum.EndText()
+		text = above + p.withTime(e, last)
 	case e.Type == event.Planned:
 		text = p.withTime(e, p.planText(plan))
 	case !p.pending.foldsLine(e):
@@ -102,7 +103,7 @@ func (p *Writer) eventText(e event.Event) string {
 		return p.Style.Bold(batchName(e)) + "  " + strings.Join(textutil.FoldNames(e.Hosts), ", ")
 	case event.BatchEnded:
 		return batchName(e) + " done in " + termtext.FormatDuration(e.Took)
-	case event.Planned, event.MaintenancePlanned, event.RunEnded: // planText, maintenanceText and endText have their lines
+	case event.Planned, event.MaintenancePlanned, event.RunEnded: // planText, maintenanceText and the summary have their lines
 	case event.Warned:
 		return p.Style.Yellow("warning") + " " + e.Message
 	case event.Interrupted:

@@ -15,8 +15,8 @@ import (
 const mostNamed = 20
 
 // Completeness returns how many hosts are updated at the end of a run, by pool.
-func (s *Summary) Completeness(end event.RunEnd, style termtext.Style) string {
-	if len(end.Pools) == 0 && end.Exit == engine.ExitStopped && len(s.listTouched()) > 0 {
+func (s *Summary) Completeness(end event.RunEnd) string {
+	if len(end.Pools) == 0 && end.Exit == engine.ExitStopped && len(s.Results()) > 0 {
 		return "pool status was not refreshed; run holdfast status\n"
 	}
 	if len(end.Pools) == 0 {
@@ -28,17 +28,17 @@ func (s *Summary) Completeness(end event.RunEnd, style termtext.Style) string {
 		for _, pool := range end.Pools {
 			total += pool.Total
 		}
-		return style.Green(fmt.Sprintf("complete: %d of %s", total, termtext.FormatCount(total, "host", "hosts"))) + "\n"
+		return s.Style.Green(fmt.Sprintf("complete: %d of %s", total, termtext.FormatCount(total, "host", "hosts"))) + "\n"
 	}
 	if len(open) == 0 {
-		return style.Yellow("not complete: "+tables.CountUpdated(end.Pools)+"; "+incompleteReason(end)) + "\n"
+		return s.Style.Yellow("not complete: "+tables.CountUpdated(end.Pools)+"; "+incompleteReason(end)) + "\n"
 	}
 	var rows [][]string
 	for _, pool := range open[:min(mostNamed, len(open))] {
 		rows = append(rows, []string{"  " + pool.Name, fmt.Sprintf("%d of %d updated", pool.Counts[engine.Updated], pool.Total), countNotUpdated(pool)})
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n", style.Yellow("not complete: "+tables.CountUpdated(end.Pools)))
+	fmt.Fprintf(&b, "%s\n", s.Style.Yellow("not complete: "+tables.CountUpdated(end.Pools)))
 	_ = termtext.WriteTable(&b, rows) // writing to a strings.Builder never fails
 	if more := len(open) - len(rows); more > 0 {
 		fmt.Fprintf(&b, "  and %s more that are not complete\n", termtext.FormatCount(more, "pool", "pools"))

@@ -23,8 +23,8 @@ func writeLatencies(b *strings.Builder, columns int, members []event.MemberLaten
 	rows := [][]string{{"  ETCD", "P99 OF", "IDLE", "STAGING", "AT WORST"}}
 	for _, m := range members {
 		rows = append(rows,
-			[]string{"  " + m.Host, "WAL fsync", walText(m.Idle), walText(m.Staging), withTime(walText(m.Worst), m.WorstAt)},
-			[]string{"", "backend commit", commitText(m.Idle), commitText(m.Staging), commitText(m.Worst)})
+			[]string{"  " + m.Host, "WAL fsync", WALText(m.Idle), WALText(m.Staging), withTime(WALText(m.Worst), m.WorstAt)},
+			[]string{"", "backend commit", CommitText(m.Idle), CommitText(m.Staging), CommitText(m.Worst)})
 	}
 	_ = termtext.WriteTable(termtext.Sized(b, columns), dropUnknown(rows)) // writing to a strings.Builder never fails
 }
@@ -47,8 +47,8 @@ func writeSlowest(b *strings.Builder, members []event.MemberLatency) {
 		of   func(*engine.LatencyPoint) float64
 		text func(*engine.LatencyPoint) string
 	}{
-		{"WAL fsync", func(p *engine.LatencyPoint) float64 { return p.WALFsyncP99Seconds }, walText},
-		{"backend commit", func(p *engine.LatencyPoint) float64 { return p.BackendCommitP99Seconds }, commitText},
+		{"WAL fsync", func(p *engine.LatencyPoint) float64 { return p.WALFsyncP99Seconds }, WALText},
+		{"backend commit", func(p *engine.LatencyPoint) float64 { return p.BackendCommitP99Seconds }, CommitText},
 	} {
 		slowest := slices.MaxFunc(members, func(x, y event.MemberLatency) int {
 			switch a, b := metric.of(x.Worst), metric.of(y.Worst); {
@@ -63,14 +63,16 @@ func writeSlowest(b *strings.Builder, members []event.MemberLatency) {
 	}
 }
 
-func walText(p *engine.LatencyPoint) string {
+// WALText formats the p99 of WAL fsync of a window, or returns "-".
+func WALText(p *engine.LatencyPoint) string {
 	if p == nil {
 		return "-"
 	}
 	return latencyText(p.WALFsyncP99Seconds, p.WALFsyncBucket, p.Window)
 }
 
-func commitText(p *engine.LatencyPoint) string {
+// CommitText formats the p99 of backend commit of a window, or returns "-".
+func CommitText(p *engine.LatencyPoint) string {
 	if p == nil {
 		return "-"
 	}

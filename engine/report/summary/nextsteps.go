@@ -18,7 +18,7 @@ import (
 // kind of finding once, with the advice about it. It also returns the next
 // command to type, or "".
 func (s *Summary) NextSteps(end event.RunEnd) (lines []string, command string) {
-	touched := len(s.listTouched()) > 0
+	touched := len(s.Results()) > 0
 	done := end.Exit == engine.ExitOK && (end.Complete || len(end.Pools) == 0)
 	if done || end.Exit == engine.ExitStopped && !touched {
 		return nil, ""

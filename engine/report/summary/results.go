@@ -12,12 +12,15 @@ import (
 type HostResult struct {
 	event.HostTotals
 
-	Outcome   string          // the outcome in words, such as "failed at finalize"
-	Work      string          // the changes in a few words
-	StagedIn  engine.Duration // duration of its stagings
-	HeldFor   engine.Duration // time from hold to release
-	StillHeld bool            // its hold has not ended
-	Updated   bool
+	Outcome       string          // the outcome in words, such as "failed at finalize"
+	Work          string          // the changes in a few words
+	StagedIn      engine.Duration // duration of its stagings
+	HeldFor       engine.Duration // time from hold to release
+	StillHeld     bool            // its hold has not ended
+	Updated       bool
+	NonDisruptive bool // its steps have begun, and needed no hold
+
+	FailedAction *engine.Failure // failed action that a reboot replaced; nil: none
 }
 
 // Totals has the sums over all hosts that a run touched.
@@ -35,35 +38,24 @@ type Totals struct {
 // Results returns the results of all hosts that the run touched, by name. Its
 // figures are those of the end of the run.
 func (s *Summary) Results() []HostResult {
-	var results []HostResult
-	for _, h := range s.listTouched() {
-		h.Host = h.name // a host without figures is not in the end of the run
-		results = append(results, HostResult{
-			HostTotals: h.HostTotals, Outcome: h.outcomeText(), Work: h.workText(), StagedIn: h.staged,
-			HeldFor: h.heldFor, StillHeld: h.stillHeld(), Updated: h.updated,
-		})
-	}
-	return results
-}
-
-// touchedHost is a host with its totals.
-type touchedHost struct {
-	*hostSummary
-	event.HostTotals
-}
-
-// listTouched returns the hosts that the run touched, by name.
-func (s *Summary) listTouched() (touched []touchedHost) {
 	figures := map[string]event.HostTotals{}
 	for _, h := range s.end.Hosts {
 		figures[h.Host] = h
 	}
+	var results []HostResult
 	for _, name := range slices.Sorted(maps.Keys(s.hosts)) {
-		if h := s.hosts[name]; h.begun || h.failure != nil {
-			touched = append(touched, touchedHost{h, figures[name]})
+		h := s.hosts[name]
+		if !h.begun && h.failure == nil {
+			continue
 		}
+		r := HostResult{
+			HostTotals: figures[name], Outcome: h.outcomeText(), Work: h.workText(), StagedIn: h.staged, HeldFor: h.heldFor,
+			StillHeld: !h.held.IsZero(), Updated: h.updated, NonDisruptive: h.begun && h.neverHeld, FailedAction: h.failedAction,
+		}
+		r.Host = name // a host without figures is not in the end of the run
+		results = append(results, r)
 	}
-	return touched
+	return results
 }
 
 func (h *hostSummary) workText() string {
@@ -75,10 +67,6 @@ func (h *hostSummary) workText() string {
 	}
 	return h.did + "; not begun: " + h.due.did
 }
-
-func (h *hostSummary) stillHeld() bool { return !h.held.IsZero() }
-
-func (h *hostSummary) isNonDisruptive() bool { return h.begun && h.neverHeld }
 
 func (h *hostSummary) outcomeText() string {
 	switch {
@@ -101,23 +89,22 @@ func (h *hostSummary) outcomeText() string {
 }
 
 // Totals returns the sums over all hosts that the run touched.
-func (s *Summary) Totals() Totals { return s.sumTotals(s.listTouched()) }
-
-func (s *Summary) sumTotals(touched []touchedHost) Totals {
-	t := Totals{Touched: len(touched), Took: durationBetween(s.began, s.now)}
-	for _, h := range touched {
+func (s *Summary) Totals() Totals {
+	results := s.Results()
+	t := Totals{Touched: len(results), Took: durationBetween(s.began, s.now)}
+	for _, h := range results {
 		if h.FetchedBytes > 0 {
 			t.Fetching++
 			t.Fetched += h.FetchedBytes
 			t.FetchedAgain += h.FetchedAgainBytes
 		}
-		if h.updated {
+		if h.Updated {
 			t.Updated++
-			if h.isNonDisruptive() {
+			if h.NonDisruptive {
 				t.NonDisruptive++
 			}
 		}
-		if h.stillHeld() {
+		if h.StillHeld {
 			t.Held++
 		}
 	}
@@ -135,15 +122,14 @@ type EtcdTotals struct {
 	Unseen    []string // hosts whose member ran on during a reboot, while no sample could reach it
 }
 
-// Etcd returns the figures of the etcd clusters that were sampled, by name.
-func (s *Summary) Etcd() []EtcdTotals {
+// Etcd returns the figures of the etcd clusters that were sampled.
+func (s *Summary) Etcd() map[string]EtcdTotals {
 	sampled := map[string]event.ClusterTotals{}
 	for _, c := range s.end.Clusters {
 		sampled[c.Cluster] = c
 	}
-	var all []EtcdTotals
-	for _, name := range slices.Sorted(maps.Keys(s.clusters)) {
-		c := s.clusters[name]
+	all := map[string]EtcdTotals{}
+	for name, c := range s.clusters {
 		t := EtcdTotals{ClusterTotals: sampled[name], Voters: c.voters, Least: c.least, Quorum: c.quorum}
 		t.Cluster = name
 		if t.Samples+t.Unanswered == 0 { // the run disrupts no member
@@ -152,19 +138,13 @@ func (s *Summary) Etcd() []EtcdTotals {
 		if w := s.etcd[name]; w != nil {
 			t.TakenDown, t.Unseen = w.TakenDown, w.Unseen
 		}
-		all = append(all, t)
+		all[name] = t
 	}
 	return all
 }
 
 // Latencies returns the disk latencies of the etcd members that were sampled.
 func (s *Summary) Latencies() []event.MemberLatency { return s.end.Latency }
-
-// WALText formats the p99 of WAL fsync of a window, or returns "-".
-func WALText(p *engine.LatencyPoint) string { return walText(p) }
-
-// CommitText formats the p99 of backend commit of a window, or returns "-".
-func CommitText(p *engine.LatencyPoint) string { return commitText(p) }
 
 // CommandLine returns the command of the run as a person types it, without
 // secret values, or "" if the journal does not have it.

@@ -9,13 +9,14 @@ import (
 	"holdfast/engine/event"
 	"holdfast/engine/report/governed"
 	"holdfast/engine/report/planview"
+	"holdfast/engine/report/termtext"
 	"holdfast/engine/report/voters"
 )
 
 // Summary collects the results of a run: the outcome of each host, durations, the health of etcd, and the next
 // step.
 type Summary struct {
-	Columns int // width of the terminal; 0: it is not known
+	Style termtext.Style // of the terminal for the end of the run
 
 	hosts      map[string]*hostSummary
 	clusters   map[string]*clusterSummary

@@ -87,9 +87,9 @@ func cutClause(text string) string {
 func Wrap(indent, text string) string { return wrapTo(Width, indent, text) }
 
 // Hang breaks a text that is wider than a terminal into lines. All but the
-// first are indented further.
+// first are indented further. With a width of 0, the terminal is not known.
 func Hang(width int, indent, text string) string {
-	if ansi.StringWidth(indent+text) <= width {
+	if width <= 0 || ansi.StringWidth(indent+text) <= width {
 		return indent + text + "\n"
 	}
 	return indent + strings.TrimLeft(wrapTo(width, indent+"  ", text), " ")

@@ -1,0 +1,226 @@
+package summary
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"holdfast/engine"
+	"holdfast/engine/report"
+	"holdfast/engine/report/termtext"
+	"holdfast/engine/textutil"
+)
+
+// MaxHostRows is the number of hosts that have a row each. More hosts are
+// folded.
+const MaxHostRows = 12
+
+// EndText returns the end of a run for people: its summary and everything that is left, and the last line,
+// which has the outcome, its numbers and the next command to type.
+func (s *Summary) EndText() (above, last string) {
+	var b strings.Builder
+	b.WriteString(s.Format())
+	for _, part := range []struct {
+		label string
+		names []string
+	}{{"not updated", textutil.FoldNames(s.end.Untouched)}, {"plays not begun", s.end.NotBegun}} {
+		if len(part.names) > 0 {
+			b.WriteString(termtext.Hang(s.Style.Columns, "  ", part.label+": "+strings.Join(part.names, ", ")))
+		}
+	}
+	b.WriteString(s.Completeness(s.end))
+	steps, command := s.NextSteps(s.end)
+	if len(steps) > 0 {
+		b.WriteString(s.Style.Bold("What to do") + "\n")
+	}
+	for _, step := range steps {
+		text := strings.TrimLeft(step, " ")
+		b.WriteString(termtext.Hang(s.Style.Columns, "  "+step[:len(step)-len(text)], text))
+	}
+	return b.String(), s.lastLine(command)
+}
+
+// lastLine breaks a line that is too long for the terminal before its command.
+func (s *Summary) lastLine(command string) string {
+	paint := s.Style.Red
+	switch s.end.Exit {
+	case engine.ExitOK:
+		paint = s.Style.Green
+	case engine.ExitWork:
+		paint = s.Style.Yellow
+	default: // red, as for a failure
+	}
+	outcome := fmt.Sprintf("exit %d: %s", s.end.Exit, report.EndText(s.end))
+	if command == "" {
+		return paint(outcome)
+	}
+	next := "next: " + command
+	if time := "00:00:00 "; s.Style.Columns > 0 && ansi.StringWidth(time+outcome+"; "+next) > s.Style.Columns {
+		return paint(outcome) + "\n" + next
+	}
+	return paint(outcome) + "; " + next
+}
+
+// Format formats the summary of a run that has ended, for people. It returns "" if the run touched no host.
+func (s *Summary) Format() string {
+	hosts := s.Results()
+	if len(hosts) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	if len(hosts) <= MaxHostRows {
+		writeHostRows(termtext.Sized(&b, s.Style.Columns), hosts)
+	} else {
+		writeFoldedRows(termtext.Sized(&b, s.Style.Columns), hosts)
+		writeExtremes(&b, hosts)
+	}
+	writeFallbacks(&b, hosts)
+	s.writeEtcdLines(&b)
+	writeLatencies(&b, s.Style.Columns, s.end.Latency)
+	s.writeTotals(&b)
+	return b.String()
+}
+
+func writeHostRows(b io.Writer, hosts []HostResult) {
+	rows := [][]string{{"  HOST", "FETCHED", "STAGED IN", "DOWN FOR", "HELD FOR", "OUTCOME", "CHANGES"}}
+	for _, h := range hosts {
+		away, held := durationOrDash(h.Down), durationOrDash(h.HeldFor)
+		if h.NotBack {
+			away = "not back"
+		}
+		if h.StillHeld {
+			held = "still held"
+		}
+		fetched := "-"
+		if h.FetchedBytes > 0 {
+			fetched = termtext.FormatBytes(h.FetchedBytes)
+		}
+		rows = append(rows, []string{"  " + h.Host, fetched, durationOrDash(h.StagedIn), away, held, h.Outcome, h.Work})
+	}
+	_ = termtext.WriteLongTable(b, dropEmptyColumns(rows)) // writing to a strings.Builder never fails
+}
+
+func dropEmptyColumns(rows [][]string) [][]string {
+	var out [][]string
+	for range rows {
+		out = append(out, nil)
+	}
+	for col := range rows[0] {
+		if !slices.ContainsFunc(rows[1:], func(r []string) bool { return r[col] != "-" }) {
+			continue
+		}
+		for i, r := range rows {
+			out[i] = append(out[i], r[col])
+		}
+	}
+	return out
+}
+
+func writeFoldedRows(b io.Writer, hosts []HostResult) {
+	type key struct{ result, held, did string }
+	var groups textutil.Groups[key, string]
+	for _, h := range hosts {
+		k := key{result: h.Outcome, did: h.Work}
+		if h.StillHeld {
+			k.held = ", still held"
+		}
+		groups.Add(k, h.Host)
+	}
+	order := groups.Keys()
+	slices.SortStableFunc(order, func(x, y key) int { return cmp.Compare(len(groups.Of(x)), len(groups.Of(y))) })
+	rows := [][]string{{"  HOSTS", "OUTCOME", "CHANGES"}}
+	for _, k := range order {
+		rows = append(rows, []string{"  " + termtext.FoldHosts(groups.Of(k)), k.result + k.held, k.did})
+	}
+	_ = termtext.WriteLongTable(b, rows) // writing to a strings.Builder never fails
+}
+
+func writeExtremes(b *strings.Builder, hosts []HostResult) {
+	for _, column := range []struct {
+		name string
+		of   func(HostResult) engine.Duration
+	}{
+		{"staged in", func(h HostResult) engine.Duration { return h.StagedIn }},
+		{"down for", func(h HostResult) engine.Duration { return h.Down }},
+		{"held for", func(h HostResult) engine.Duration { return h.HeldFor }},
+	} {
+		with := slices.DeleteFunc(slices.Clone(hosts), func(h HostResult) bool { return column.of(h) <= 0 })
+		if len(with) == 0 {
+			continue
+		}
+		slices.SortStableFunc(with, func(x, y HostResult) int { return cmp.Compare(column.of(x), column.of(y)) })
+		slowest := with[len(with)-1]
+		fmt.Fprintf(b, "  %s: %s, median %s, longest %s (%s)\n", column.name, termtext.FormatCount(len(with), "host", "hosts"),
+			termtext.FormatDuration(column.of(with[(len(with)-1)/2])), termtext.FormatDuration(column.of(slowest)), slowest.Host)
+	}
+}
+
+func writeFallbacks(b *strings.Builder, hosts []HostResult) {
+	var groups textutil.Groups[string, string]
+	for _, h := range hosts {
+		if f := h.FailedAction; f != nil {
+			groups.Add(f.Step+": "+shortCause(*f), h.Host)
+		}
+	}
+	for cause, names := range groups.All() {
+		fmt.Fprintf(b, "  an action failed, so a reboot was due: %s: %s\n", termtext.FoldHosts(names), cause)
+	}
+}
+
+func (s *Summary) writeEtcdLines(b *strings.Builder) {
+	totals := s.Etcd()
+	for _, name := range slices.Sorted(maps.Keys(s.clusters)) {
+		b.WriteString(s.clusters[name].governed.Format(name))
+		t, sampled := totals[name]
+		if !sampled {
+			continue
+		}
+		if t.Samples == 0 {
+			fmt.Fprintf(b, "  etcd %s: its health is not known: %s, none answered\n", name, termtext.FormatCount(t.Unanswered, "sample", "samples"))
+			continue
+		}
+		fmt.Fprintf(b, "  etcd %s: %d of %d voters healthy at the least (quorum %d, %s", name, t.Least, t.Voters, t.Quorum, termtext.FormatCount(t.Samples, "sample", "samples"))
+		if t.Unanswered > 0 {
+			fmt.Fprintf(b, ", %d more unanswered", t.Unanswered)
+		}
+		if len(t.TakenDown) > 0 {
+			fmt.Fprintf(b, "; taken down: %s", strings.Join(textutil.FoldNames(t.TakenDown), ", "))
+		}
+		if len(t.Unseen) > 0 {
+			fmt.Fprintf(b, "; not seen during a soft reboot: %s", strings.Join(textutil.FoldNames(t.Unseen), ", "))
+		}
+		b.WriteString(")\n")
+	}
+}
+
+func (s *Summary) writeTotals(b *strings.Builder) {
+	t := s.Totals()
+	if t.Fetching > 0 {
+		fmt.Fprintf(b, "  from the bastion: %s to %s%s\n", termtext.FormatBytes(t.Fetched), termtext.FormatCount(t.Fetching, "host", "hosts"), termtext.FormatAgain(t.FetchedAgain))
+	}
+	b.WriteString("  in all: " + t.String() + "\n")
+}
+
+// String returns the totals in a line: "2 hosts touched, 1 updated, 1 still held, in 11m0s".
+func (t Totals) String() string {
+	text := fmt.Sprintf("%s touched, %d updated", termtext.FormatCount(t.Touched, "host", "hosts"), t.Updated)
+	if t.NonDisruptive > 0 {
+		text += fmt.Sprintf(" (%d without disruption)", t.NonDisruptive)
+	}
+	if t.Held > 0 {
+		text += fmt.Sprintf(", %d still held", t.Held)
+	}
+	return text + ", in " + termtext.FormatDuration(t.Took)
+}
+
+func durationOrDash(d engine.Duration) string {
+	if d <= 0 {
+		return "-"
+	}
+	return termtext.FormatDuration(d)
+}
