@@ -47,6 +47,20 @@ type Event struct {
 	End         *RunEnd                 `json:"end,omitempty"`
 }
 
+// Subject returns the host, the cluster or the pool of an event, or else the
+// bastion.
+func (e Event) Subject() string {
+	switch {
+	case e.Host != "":
+		return e.Host
+	case e.Cluster != "":
+		return e.Cluster
+	case e.Pool != "":
+		return "pool " + e.Pool
+	}
+	return engine.Bastion
+}
+
 // Type is a kind of event.
 type Type string
 

@@ -37,42 +37,40 @@ type Writer struct {
 
 // Emit writes the line of an event, if it has one.
 func (p *Writer) Emit(e event.Event) error {
-	_, err := io.WriteString(p.W, p.EventLine(e))
+	_, err := io.WriteString(p.W, p.EventLine(termtext.SafeEvent(e), e.Plan))
 	return err
 }
 
 // EventLine returns the line of an event with its time, or "". Folded lines may
-// come before it, and the summary comes after the end of a run.
-func (p *Writer) EventLine(e event.Event) string {
+// come before it, and the summary comes after the end of a run. The event comes
+// from termtext.SafeEvent. plan is the plan of the event before, because planview
+// makes its texts safe.
+func (p *Writer) EventLine(e event.Event, plan *engine.Plan) string {
 	if p.sum == nil {
 		p.sum = summary.New()
 		p.sum.Style = p.Style
 	}
-	plan := e.Plan
-	e = termtext.SafeEvent(e)
 	if p.isMaintenance(e) {
 		return p.withTime(e, p.maintenanceText(e))
 	}
 	p.sum.AddEvent(e)
-	p.pending.addEvent(e)
-	if e.Type == event.Planned && e.Plan != nil {
-		p.steps = indexSteps(*e.Plan)
-	}
-	text := ""
-	switch {
-	case e.Type == event.RunEnded:
-		above, last := p.sum.EndText()
-		text = above + p.withTime(e, last)
-	case e.Type == event.Planned:
-		text = p.withTime(e, p.planText(plan))
-	case !p.pending.foldsLine(e):
-		text = p.withTime(e, p.eventText(e))
-	}
-	done := p.pending.doneLine(e)
+	folded, done := p.pending.addEvent(e)
 	if done != "" {
 		done = p.withTime(e, "  "+p.Style.Green(done))
 	}
-	return done + text
+	if e.Type == event.Planned && e.Plan != nil {
+		p.steps = indexSteps(*e.Plan)
+	}
+	switch {
+	case e.Type == event.RunEnded:
+		above, last := p.sum.EndText()
+		return done + above + p.withTime(e, last)
+	case e.Type == event.Planned:
+		return done + p.withTime(e, p.planText(plan))
+	case folded:
+		return done
+	}
+	return done + p.withTime(e, p.eventText(e))
 }
 
 func (p *Writer) withTime(e event.Event, text string) string {

@@ -16,7 +16,9 @@ type pendingHosts struct {
 	done []string        // hosts that match, and have no line yet
 }
 
-func (c *pendingHosts) addEvent(e event.Event) {
+// addEvent reports whether the line of the event is folded. It returns the line for all folded hosts that match when no
+// host is left, or the batch or the run has ended, and "" before.
+func (c *pendingHosts) addEvent(e event.Event) (folded bool, done string) {
 	switch {
 	case e.Type == event.BatchStarted:
 		c.rest = map[string]bool{}
@@ -31,6 +33,13 @@ func (c *pendingHosts) addEvent(e event.Event) {
 		delete(c.rest, e.Host)
 		c.done = append(c.done, e.Host)
 	}
+	folded = c.foldsLine(e)
+	if len(c.done) == 0 || len(c.rest) > 0 && e.Type != event.BatchEnded && e.Type != event.RunEnded {
+		return folded, ""
+	}
+	slices.Sort(c.done)
+	done, c.done = termtext.FoldHosts(c.done)+" done, without disruption", nil
+	return folded, done
 }
 
 func (c *pendingHosts) foldsLine(e event.Event) bool {
@@ -42,17 +51,4 @@ func (c *pendingHosts) foldsLine(e event.Event) bool {
 	default:
 		return false
 	}
-}
-
-// doneLine returns the line for all of these hosts. It returns the line when no
-// host is left, or the batch or the run has ended, and "" before.
-func (c *pendingHosts) doneLine(e event.Event) string {
-	over := len(c.rest) == 0 || e.Type == event.BatchEnded || e.Type == event.RunEnded
-	if len(c.done) == 0 || !over {
-		return ""
-	}
-	done := c.done
-	c.done = nil
-	slices.Sort(done)
-	return termtext.FoldHosts(done) + " done, without disruption"
 }

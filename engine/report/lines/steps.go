@@ -104,7 +104,7 @@ func (p *Writer) stepBeginText(e event.Event) string {
 		return ""
 	}
 	line := ""
-	if place := EventSubject(e); place != engine.Bastion {
+	if place := e.Subject(); place != engine.Bastion {
 		line += place + ": "
 	}
 	line += e.Step + " begins"
@@ -151,18 +151,4 @@ func (p planSteps) stepsOf(host string) [][]engine.Step {
 func (p planSteps) isNotable(e event.Event) bool {
 	s, ok := p.find(e.Host, e.Step)
 	return ok && (s.ChangesHost || s.Do.Gate != nil || s.Do.Command != nil || s.Do.Exec != nil && s.Do.Exec.Display != "")
-}
-
-// EventSubject returns the host, the cluster or the pool of an event, or else
-// the bastion.
-func EventSubject(e event.Event) string {
-	switch {
-	case e.Host != "":
-		return e.Host
-	case e.Cluster != "":
-		return e.Cluster
-	case e.Pool != "":
-		return "pool " + e.Pool
-	}
-	return engine.Bastion
 }

@@ -37,8 +37,8 @@ func TestTransfersAreShown(t *testing.T) {
 	}
 	show(80*time.Second, event.Event{Progress: &event.Progress{Bytes: 16 << 20, BytesPerSecond: 200 << 10, Ended: true}})
 	show(81*time.Second, event.Event{Type: event.StepEnded, Took: engine.Duration(81 * time.Second)})
-	plain.EventLine(event.Event{Type: event.HostDone, Host: "w-1", Time: began.Add(90 * time.Second)})
-	end := plain.EventLine(event.Event{Type: event.RunEnded, End: &event.RunEnd{Updated: []string{"w-1"}, Hosts: []event.HostTotals{{Host: "w-1", FetchedBytes: 16 << 20}}}, Time: began.Add(90 * time.Second)})
+	plain.EventLine(event.Event{Type: event.HostDone, Host: "w-1", Time: began.Add(90 * time.Second)}, nil)
+	end := plain.EventLine(event.Event{Type: event.RunEnded, End: &event.RunEnd{Updated: []string{"w-1"}, Hosts: []event.HostTotals{{Host: "w-1", FetchedBytes: 16 << 20}}}, Time: began.Add(90 * time.Second)}, nil)
 	want := `  w-1: stage: 6 MiB of 100 MiB, 200 KiB/s, 8m0s left
   w-1: stage: 12 MiB of 100 MiB, 200 KiB/s, 8m0s left
   w-1: stage: 16 MiB from the bastion, 200 KiB/s

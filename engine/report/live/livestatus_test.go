@@ -104,7 +104,7 @@ func soakingRun() []event.Event {
 func renderStatus(events []event.Event, width, height int, now time.Time) string {
 	status := live.NewStatus(termtext.Style{})
 	for _, e := range events {
-		status.AddEvent(e)
+		status.AddEvent(termtext.SafeEvent(e))
 	}
 	return status.Render(live.Size{Width: width, Height: height}, now)
 }

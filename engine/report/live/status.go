@@ -5,7 +5,6 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/event"
-	"holdfast/engine/report/lines"
 	"holdfast/engine/report/termtext"
 	"holdfast/engine/report/voters"
 )
@@ -41,51 +40,44 @@ func NewStatus(style termtext.Style) *Status {
 	return &Status{poolOf: map[string]*poolCount{}, active: map[string]activeStep{}, held: map[string]bool{}, clusters: voters.Watches{}, style: style}
 }
 
-// AddEvent updates the status with an event.
+// AddEvent updates the status with an event from termtext.SafeEvent.
 func (b *Status) AddEvent(e event.Event) {
-	plan := e.Plan
 	b.forecast.addEvent(e)
-	e.Plan = nil // setPlan takes only names of it
-	e = termtext.Safe(e)
 	b.clusters.AddEvent(e)
+	subject := e.Subject()
 	switch e.Type {
 	case event.Planned:
-		if plan != nil {
-			b.setPlan(*plan)
+		if e.Plan != nil {
+			b.setPlan(*e.Plan)
 		}
 	case event.StepStarted:
 		if e.Kind == engine.HoldStep {
 			b.held[e.Host] = true
 		}
 		calm := e.Kind == engine.StageStep || e.Host != "" && !b.held[e.Host]
-		b.active[lines.EventSubject(e)] = activeStep{name: e.Step, since: e.Time, until: e.Until, calm: calm}
+		b.active[subject] = activeStep{name: e.Step, since: e.Time, until: e.Until, calm: calm}
 	case event.StepProgress:
-		if a, ok := b.active[lines.EventSubject(e)]; ok && a.name == e.Step && (e.Message != "" || e.Progress != nil) {
+		if a, ok := b.active[subject]; ok && a.name == e.Step && (e.Message != "" || e.Progress != nil) {
 			a.message = e.Message
 			if e.Progress != nil {
 				a.message = termtext.FormatTransfer(*e.Progress)
 			}
-			b.active[lines.EventSubject(e)] = a
+			b.active[subject] = a
 		}
 	case event.StepEnded:
-		delete(b.active, lines.EventSubject(e))
+		delete(b.active, subject)
 		if e.Kind == engine.StageStep && e.Failure == nil {
 			b.updatePool(e.Host, func(p *poolCount) { p.staged++ })
 		}
-	case event.HostDone, event.HostFailed:
-		b.addHostEnd(e)
-	default: // the other events change nothing that the view shows
-	}
-}
-
-// addHostEnd counts no failure if the operator or somebody else's hold stopped the host.
-func (b *Status) addHostEnd(e event.Event) {
-	delete(b.active, lines.EventSubject(e))
-	switch {
-	case e.Type == event.HostDone:
+	case event.HostDone:
+		delete(b.active, subject)
 		b.updatePool(e.Host, func(p *poolCount) { p.done++ })
-	case e.Failure == nil || e.Failure.Kind != engine.StoppedFailure && e.Failure.Kind != engine.HeldFailure:
-		b.updatePool(e.Host, func(p *poolCount) { p.failed++ })
+	case event.HostFailed:
+		delete(b.active, subject)
+		if e.Failure == nil || e.Failure.Kind != engine.StoppedFailure && e.Failure.Kind != engine.HeldFailure { // nobody stopped the host, or holds it
+			b.updatePool(e.Host, func(p *poolCount) { p.failed++ })
+		}
+	default: // the other events change nothing that the view shows
 	}
 }
 
@@ -108,7 +100,7 @@ func (b *Status) setPlan(p engine.Plan) {
 	for _, hp := range p.Hosts {
 		c := byName[hp.Pool]
 		if c == nil {
-			c = &poolCount{name: termtext.Safe(hp.Pool)}
+			c = &poolCount{name: hp.Pool}
 			byName[hp.Pool] = c
 			b.pools = append(b.pools, c)
 		}
@@ -118,7 +110,7 @@ func (b *Status) setPlan(p engine.Plan) {
 		if len(hp.Stage) > 0 {
 			c.toStage++
 		}
-		b.poolOf[termtext.Safe(hp.Host)] = c
+		b.poolOf[hp.Host] = c
 	}
 }
 

@@ -40,12 +40,13 @@ func (l *View) Emit(e event.Event) error {
 	if e.Type == event.RunEnded || e.Type == event.Planned && l.asksOperator() {
 		l.stopStatus()
 	}
-	line := l.plain.EventLine(e)
+	safe := termtext.SafeEvent(e)
+	line := l.plain.EventLine(safe, e.Plan)
 	if l.feed != nil {
-		l.feed.putEvent(liveEvent{line: strings.TrimSuffix(line, "\n"), event: e})
+		l.feed.putEvent(liveEvent{line: strings.TrimSuffix(line, "\n"), event: safe})
 		return nil
 	}
-	l.status.AddEvent(e)
+	l.status.AddEvent(safe)
 	_, err := io.WriteString(l.out, line)
 	if e.Type == event.StageStarted || e.Type == event.BatchStarted {
 		l.startStatus()
