@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path"
 	"path/filepath"
 	"strings"
 
@@ -76,6 +77,7 @@ func (a *app) loadConfig(ctx context.Context, arg string) (resource.Config, erro
 		}
 		src = config.Source{FS: a.newInputs().FS("/"), Root: "/", Paths: []string{p}}
 	}
+	src.Top = path.Dir(src.Paths[0])
 	warn := func(w string) { fmt.Fprintln(a.stderr, "holdfast: warning:", w) }
 	fetcher := web.NewFetcher(ctx, warn)
 	fetcher.Wait = a.printNotice

@@ -19,6 +19,11 @@ type Source struct {
 	Root  string   // directory of FS on disk: the prefix of paths in messages; Butane's local files are below it
 	Paths []string // files, folders of documents, or names in Texts; later paths override earlier ones
 
+	// Top is the folder of FS at which the search for Butane's local files ends.
+	// A document that is not in it has only those of its own folder; "": all
+	// documents.
+	Top string
+
 	Texts map[string]Text // documents that are not files; the key is an element of Paths, and appears in messages
 
 	// Known lists other files in the folders of documents, such as the
@@ -42,7 +47,7 @@ type Source struct {
 	Fetch func(Remote) ([]byte, error)
 
 	// Cache keeps the documents of Paths for later calls of Load with the same
-	// FS, and limits their total size. nil: a new one for each call.
+	// FS and Top, and limits their total size. nil: a new one for each call.
 	Cache *Cache
 }
 

@@ -70,7 +70,7 @@ func renderResults(t *testing.T, comment string, input []txtar.File) []txtar.Fil
 			t.Fatal(err)
 		}
 	}
-	src := Source{FS: os.DirFS(dir), Root: dir, Paths: []string{"."}}
+	src := Source{FS: os.DirFS(dir), Root: dir, Top: ".", Paths: []string{"."}}
 	first, _, _ := strings.Cut(comment, "\n")
 	if list, ok := strings.CutPrefix(first, "load: "); ok {
 		src.Paths = strings.Fields(list)

@@ -33,13 +33,14 @@ func (l *loader) folderOf(d *document) string {
 }
 
 // findFilesDir sets the folder of the document's local files: its own, or the
-// nearest folder above it that has all of them, as butane's --files-dir. If no
-// folder has all, it is the document's own.
+// nearest folder above it, up to the top, that has all of them, as butane's
+// --files-dir. If no folder has all, it is the document's own. Above the top are
+// files that nobody chose to send to hosts, such as private keys.
 func (l *loader) findFilesDir(d *document) {
 	if d.dir == "" {
 		return
 	}
-	for dir := l.folderOf(d); fs.ValidPath(dir); dir = path.Dir(dir) {
+	for dir := l.folderOf(d); l.isBelowTop(dir); dir = path.Dir(dir) {
 		hasAll := true
 		visitLocals(d.source, nil, func(local string, _ syntax.FieldPath) {
 			_, err := fs.Stat(l.src.FS, path.Join(dir, local))
@@ -49,10 +50,15 @@ func (l *loader) findFilesDir(d *document) {
 			d.dir = l.displayPath(dir)
 			return
 		}
-		if dir == "." {
+		if dir == l.src.Top {
 			return
 		}
 	}
+}
+
+// isBelowTop reports whether a folder is the top or below it.
+func (l *loader) isBelowTop(dir string) bool {
+	return fs.ValidPath(dir) && (l.src.Top == "." || dir == l.src.Top || strings.HasPrefix(dir, l.src.Top+"/"))
 }
 
 // localFiles counts the local files of a document.

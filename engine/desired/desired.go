@@ -1,10 +1,12 @@
 package desired
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"slices"
 	"strings"
 
@@ -103,7 +105,7 @@ func (c *Configs) groupOf(h engine.Host) *configGroup {
 	own := c.ownFolders(h)
 	key := fmt.Sprintf("%q %q %q %q %q", image, own, pool.ConfigRoles, sourceKey(pool.Configs, "pool "+pool.Name), sourceKey(h.Configs, "host "+h.Name))
 	if c.groups[key] == nil {
-		s := &sources{site: c.site, src: config.Source{FS: c.fs, Root: "/", OSImage: image, Texts: map[string]config.Text{}, Fetch: c.Fetch, Cache: c.read, Known: c.site.Read, OwnFolders: own, Roles: pool.ConfigRoles}}
+		s := &sources{site: c.site, src: config.Source{FS: c.fs, Root: "/", Top: fileName(c.site.Dir), OSImage: image, Texts: map[string]config.Text{}, Fetch: c.Fetch, Cache: c.read, Known: c.site.Read, OwnFolders: own, Roles: pool.ConfigRoles}}
 		s.addSources(pool.Configs, "pool "+pool.Name)
 		s.addSources(h.Configs, "host "+h.Name)
 		c.groups[key] = c.loadGroup(s)
@@ -150,10 +152,13 @@ func (s *sources) addSources(list []engine.ConfigSource, of string) {
 		} else if _, err := os.Stat(c.Path); errors.Is(err, os.ErrNotExist) {
 			s.missing = append(s.missing, fmt.Sprintf("configs of %s: there is no %s; paths are relative to the file that names them", of, c.Path))
 		} else {
-			s.src.Paths = append(s.src.Paths, strings.TrimPrefix(c.Path, "/"))
+			s.src.Paths = append(s.src.Paths, fileName(c.Path))
 		}
 	}
 }
+
+// fileName returns the name of an absolute path in the file system of /.
+func fileName(p string) string { return cmp.Or(strings.TrimPrefix(path.Clean(p), "/"), ".") }
 
 func (c *Configs) loadGroup(s *sources) *configGroup {
 	g := &configGroup{broken: len(s.missing) > 0}

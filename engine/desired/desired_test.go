@@ -134,3 +134,51 @@ storage:
 		}
 	}
 }
+
+// TestLocalFilesOfTheSite checks that a Butane document takes its local files
+// only from the folder of the inventory, and from its own folder if it is outside:
+// files above may be secrets of the operator.
+func TestLocalFilesOfTheSite(t *testing.T) {
+	for name, c := range map[string]struct {
+		document, local string
+		file            string // that exists, "" for none; relative to the folder that contains the site
+		isRefused       bool
+	}{
+		"beside the document":                 {"site/configs/doc.bu", "files/a", "site/configs/files/a", false},
+		"beside the inventory":                {"site/configs/doc.bu", "files/a", "site/files/a", false},
+		"above the inventory":                 {"site/configs/doc.bu", "files/a", "files/a", true},
+		"a key of the operator":               {"site/configs/doc.bu", ".ssh/id_ed25519", ".ssh/id_ed25519", true},
+		"a file of the machine":               {"site/configs/doc.bu", "etc/hostname", "", true},
+		"beside a document outside":           {"shared/doc.bu", "files/a", "shared/files/a", false},
+		"above a document outside":            {"shared/base/doc.bu", "files/a", "shared/files/a", true},
+		"outside, in a folder of like a name": {"site-2/base/doc.bu", "files/a", "site-2/files/a", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			files := map[string]string{
+				"site/site.hcl": "site \"s\" {}\npool \"w\" {}\nhost \"a\" {\n  address = \"a\"\n  pool = \"w\"\n  configs = [\"../" + c.document + "\"]\n}\n",
+				c.document:      "variant: fcos\nversion: 1.5.0\nstorage:\n  files:\n    - path: /etc/a\n      contents: {local: " + c.local + "}\n",
+			}
+			if c.file != "" {
+				files[c.file] = "contents"
+			}
+			for name, text := range files {
+				p := filepath.Join(dir, name)
+				if err := os.MkdirAll(filepath.Dir(p), 0o700); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(p, []byte(text), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			d, err := configsIn(t, filepath.Join(dir, "site")).States()
+			want := filepath.Join(dir, c.document) + ":6:25: storage.files[0].contents.local: names a local file that does not exist"
+			switch {
+			case c.isRefused && (err == nil || !strings.HasPrefix(err.Error(), want)):
+				t.Errorf("%v, want %s", err, want)
+			case !c.isRefused && (err != nil || len(d["a"].Config.Files) != 1):
+				t.Errorf("%v %+v", err, d["a"].Config)
+			}
+		})
+	}
+}

@@ -11,7 +11,7 @@ import (
 // they may quote secrets of the document.
 func Explain(message string) (text string, ok bool) {
 	if strings.HasSuffix(message, "no such file or directory") {
-		return "names a local file that does not exist; its path starts at the document's folder, or at the nearest folder above that has all local files of the document", true
+		return "names a local file that does not exist; its path starts at the document's folder, or at the nearest folder above, up to that of the inventory, that has all local files of the document", true
 	}
 	for _, w := range translations {
 		if w.err.Error() == message {
