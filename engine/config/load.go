@@ -88,6 +88,7 @@ type Document struct {
 type Loaded struct {
 	Config    resource.Config
 	Documents []Document // in merge order
+	Roles     []RoleUse  // roles of the MachineConfigs in all paths, also of those that are not used
 	Warnings  []string
 
 	merged        types.Config
@@ -137,7 +138,7 @@ func Load(src Source) (Loaded, error) {
 	if err := l.problems.AsError(); err != nil {
 		return Loaded{}, err
 	}
-	loaded := Loaded{Config: b.out, Warnings: l.problems.WarningTexts(), merged: b.provisioningConfig(), contents: b.contents, settingPlaces: b.settingPlaces()}
+	loaded := Loaded{Config: b.out, Roles: l.roles, Warnings: l.problems.WarningTexts(), merged: b.provisioningConfig(), contents: b.contents, settingPlaces: b.settingPlaces()}
 	for _, d := range docs {
 		if d.parent != nil {
 			continue
@@ -152,6 +153,7 @@ type loader struct {
 	src        Source
 	problems   syntax.Problems
 	textValues int // number of values in documents that are not files
+	roles      []RoleUse
 }
 
 func (l *loader) displayPath(p string) string {

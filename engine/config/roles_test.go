@@ -1,7 +1,9 @@
 package config
 
 import (
+	"bytes"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -28,6 +30,11 @@ func TestRoles(t *testing.T) {
 	}
 	if _, err := load(); err == nil || !strings.Contains(err.Error(), "config_roles") {
 		t.Errorf("all roles: %v", err)
+	}
+	loaded, err := Load(Source{FS: files, Root: "/srv", Paths: []string{"all", "infra", "own"}, Roles: []string{"infra"}, Texts: map[string]Text{"own": {Name: "own.yaml", Data: string(bytes.ReplaceAll(machine("infra").Data, []byte("99-"), []byte("98-")))}}})
+	want := []RoleUse{{"/srv/all", "master", 1, false}, {"/srv/all", "worker", 1, false}, {"/srv/all", "infra", 1, true}, {"/srv/infra", "infra", 1, true}, {"own", "infra", 1, true}}
+	if err != nil || !slices.Equal(loaded.Roles, want) {
+		t.Errorf("roles %v, %v, want %v", loaded.Roles, err, want)
 	}
 	var list Errors
 	if _, err := Load(Source{FS: files, Paths: []string{"infra"}, Roles: []string{"worker"}}); !errors.As(err, &list) || len(list) != 1 {

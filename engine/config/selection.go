@@ -52,8 +52,37 @@ func (l *loader) selectDocuments(docs []*document) []*document {
 	return docs
 }
 
+// RoleUse counts the documents of a role in a path.
+type RoleUse struct {
+	Path      string // as in messages
+	Role      string
+	Documents int
+	IsUsed    bool // false if Source.Roles leaves them out
+}
+
+// addRoles records the roles of the documents of a path.
+func (l *loader) addRoles(docs []*document, p string) {
+	shown := p
+	if _, isText := l.src.Texts[p]; !isText {
+		shown = l.displayPath(p)
+	}
+	before := len(l.roles)
+	for _, d := range docs {
+		if d.role == "" || d.parent != nil {
+			continue
+		}
+		i := slices.IndexFunc(l.roles[before:], func(r RoleUse) bool { return r.Role == d.role })
+		if i < 0 {
+			i = len(l.roles) - before
+			l.roles = append(l.roles, RoleUse{Path: shown, Role: d.role, IsUsed: len(l.src.Roles) == 0 || slices.Contains(l.src.Roles, d.role)})
+		}
+		l.roles[before+i].Documents++
+	}
+}
+
 // withRoles returns the documents of the roles that the inventory names.
 func (l *loader) withRoles(docs []*document, p string) []*document {
+	l.addRoles(docs, p)
 	if len(l.src.Roles) == 0 {
 		return docs
 	}

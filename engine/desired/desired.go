@@ -90,6 +90,10 @@ func (c *Configs) States() (map[string]engine.Desired, error) {
 		}
 		desired[h.Name] = d
 	}
+	for _, p := range c.site.Inventory.Pools {
+		c.checkRoles(p)
+	}
+	c.warnUnusedRoles()
 	return desired, c.joinProblems()
 }
 
