@@ -168,11 +168,11 @@ func translateTask(n *yaml.Node) {
 	}
 }
 
-// translateTasks translates a list of tasks.
+// translateTasks translates copies of tasks: an anchor may share a task, or its arguments, with others.
 func translateTasks(list []*yaml.Node) []*yaml.Node {
 	var out []*yaml.Node
 	for _, n := range list {
-		n = resolveAlias(n)
+		n = copyNode(n)
 		translateTask(n)
 		out = append(out, n)
 		if wait := splitTestCommand(n); wait != nil {
@@ -180,6 +180,18 @@ func translateTasks(list []*yaml.Node) []*yaml.Node {
 		}
 	}
 	return out
+}
+
+// copyNode returns a deep copy of a node with its aliases resolved, except those of keys.
+func copyNode(n *yaml.Node) *yaml.Node {
+	c := *resolveAlias(n)
+	c.Content = slices.Clone(c.Content)
+	for i, child := range c.Content {
+		if isKey := c.Kind == yaml.MappingNode && i%2 == 0; !isKey || child.Kind != yaml.AliasNode {
+			c.Content[i] = copyNode(child)
+		}
+	}
+	return &c
 }
 
 // splitTestCommand takes the test_command of a reboot out of its task, and returns a wait_for with this command, under
@@ -224,6 +236,47 @@ func effectlessModule(n *yaml.Node) string {
 		}
 	}
 	return ""
+}
+
+// harmlessWords lists keys that change nothing in a task that is dropped. They have no effect of their own.
+func harmlessWords() []string {
+	return []string{"loop", "loop_control", "until", "retries", "delay", "timeout", "async", "poll", "notify", "listen", "args", "remote_user", "port", "become_flags", "become_exe"}
+}
+
+// droppedTask checks a task that is dropped.
+type droppedTask struct {
+	*loader
+	list, module string
+}
+
+// checkKeys reports keys that may have an effect. With a second module, a dash is likely missing, and the other module
+// must not be dropped.
+func (l droppedTask) checkKeys(n *yaml.Node) {
+	if n.Kind != yaml.MappingNode {
+		return
+	}
+	words := fieldNames(taskFields())
+	for _, m := range allModules() {
+		words = append(words, m.name)
+	}
+	entries, hasDropped := l.readMapping(n), false
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key := n.Content[i]
+		name := key.Value
+		_, isModule := findModule(name)
+		switch {
+		case entries[name].key != key: // already reported
+		case name == l.module:
+			hasDropped = true
+		case isModule && !hasDropped:
+			l.addProblem(entries[l.module].key, "the task has both "+name+" and "+l.module, "make it two tasks")
+		case isModule || slices.Contains(tasksWithoutEffect(), name):
+			l.addProblem(key, "the task has both "+l.module+" and "+name, "make it two tasks")
+		case slices.Contains(words, name), taskWordsWithoutEffect()[name] != nil, slices.Contains(harmlessWords(), name), strings.HasPrefix(name, "with_"):
+		default:
+			l.addProblem(key, fmt.Sprintf("a task has no %q", name), adviseOn(name, unsupportedTaskKeys(l.list, n), words))
+		}
+	}
 }
 
 // refuseEmptyPlay refuses a play whose tasks were all dropped.

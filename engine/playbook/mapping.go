@@ -49,15 +49,7 @@ func (l *loader) readFields(n *yaml.Node, allowed vocabulary) map[string]entry {
 		}
 		delete(entries, key.Value)
 		explained = explained || key.Value == "roles" // of a play, in place of its tasks
-		advice := allowed.unsupported[key.Value]
-		if advice == "" && strings.Count(key.Value, ".") >= 2 {
-			advice = "modules of collections are not part of holdfast; write a command, or leave it to Ansible"
-		}
-		if advice != "" {
-			l.addProblem(key, fmt.Sprintf("%s has no %q", allowed.owner, key.Value), advice)
-		} else {
-			l.addProblem(key, fmt.Sprintf("%s has no %q", allowed.owner, key.Value), suggestWord(key.Value, words))
-		}
+		l.addProblem(key, fmt.Sprintf("%s has no %q", allowed.owner, key.Value), adviseOn(key.Value, allowed.unsupported, words))
 	}
 	for _, f := range allowed.fields {
 		strange := given > 0 && len(entries) == 0 // no key is valid: one error per key is enough
@@ -66,6 +58,17 @@ func (l *loader) readFields(n *yaml.Node, allowed vocabulary) map[string]entry {
 		}
 	}
 	return entries
+}
+
+// adviseOn returns the advice for a key that a mapping cannot have. words are the keys that it can have.
+func adviseOn(key string, unsupported map[string]string, words []string) string {
+	switch advice := unsupported[key]; {
+	case advice != "":
+		return advice
+	case strings.Count(key, ".") >= 2:
+		return "modules of collections are not part of holdfast; write a command, or leave it to Ansible"
+	}
+	return suggestWord(key, words)
 }
 
 // values maps the keys of a mapping to their values. The kind of a field decides

@@ -23,6 +23,7 @@ func (l *loader) readTasks(list string, e entry, playTags []string) []engine.Tas
 	for _, n := range translateTasks(e.value.Content) {
 		if name := effectlessModule(n); name != "" {
 			l.dropped = name
+			droppedTask{l, list, name}.checkKeys(n)
 			continue
 		}
 		t, tags := l.readTask(list, n)
