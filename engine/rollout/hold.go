@@ -93,6 +93,7 @@ func (r *stepRunner) checkQuorum(ctx context.Context, hp engine.HostPlan, q engi
 		err = errors.New(why)
 	}
 	if err == nil {
+		r.proofs.Store(hp.Host, quorumProof{q, r.Clock.Now().Round(0)})
 		return nil
 	}
 	kind := engine.UnsafeFailure
@@ -101,6 +102,30 @@ func (r *stepRunner) checkQuorum(ctx context.Context, hp engine.HostPlan, q engi
 		err = fmt.Errorf("%w (held: %s)", err, strings.Join(foreign, ", "))
 	}
 	return &engine.Failure{Kind: kind, Cause: err.Error()}
+}
+
+// maxProofAge is how old a quorum check may be when the step after it begins.
+const maxProofAge = 30 * time.Second
+
+// quorumProof is a quorum check that succeeded.
+type quorumProof struct {
+	check engine.Quorum
+	at    time.Time // by the wall clock, which goes on while the bastion is suspended
+}
+
+// renewProof repeats the quorum check of the step before if the bastion was delayed since, because
+// it was suspended, or its disk or terminal was slow: another member may have failed meanwhile.
+func (r *stepRunner) renewProof(ctx context.Context, hp engine.HostPlan, s engine.Step) error {
+	p, ok := r.proofs.LoadAndDelete(hp.Host)
+	if !ok || !s.Reboots && !s.ChangesHost && s.Do.RestartSurvivors == nil {
+		return nil
+	}
+	proof := p.(quorumProof)
+	if age := r.Clock.Now().Round(0).Sub(proof.at); age.Abs() <= maxProofAge {
+		return nil
+	}
+	defer r.proofs.Delete(hp.Host)
+	return r.checkQuorum(ctx, hp, proof.check)
 }
 
 func (g *gatherer) gatherOtherMembers(ctx context.Context, host, cluster string) []engine.Facts {

@@ -3,11 +3,15 @@ package rollout_test
 import (
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"holdfast/engine"
 	"holdfast/engine/event"
+	"holdfast/engine/rollout"
+	"holdfast/engine/simulator"
 )
 
 // TestQuorumBeforeEachAction: another member fails during the first action on a member. The second action, which could cost
@@ -32,4 +36,44 @@ func TestQuorumBeforeEachAction(t *testing.T) {
 			failOnErrors(t, checkLaws(site))
 		})
 	}
+}
+
+// TestNoRebootOnAnOldQuorumCheck: the bastion is suspended between the quorum check and the order to reboot. If another member
+// fails meanwhile, the order is not sent.
+func TestNoRebootOnAnOldQuorumCheck(t *testing.T) {
+	for _, fails := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			site := newSite(simulator.Fleet(3, 0))
+			b := site.Bastion("run-1")
+			var clock suspendedClock
+			synced := false
+			b.Watch = func(e event.Event) {
+				synced = synced || e.Type == event.StepEnded && e.Step == "sync disks" && e.Host == "etcd-1"
+				if !synced || e.Type != event.StepEnded || e.Step != "check quorum" || e.Host != "etcd-1" || clock.slept.Load() != 0 {
+					return
+				}
+				clock.slept.Store(int64(10 * time.Minute))
+				if fails {
+					site.Host("etcd-2").StopEtcd()
+				}
+			}
+			end := applyRun(b, runSerially, func(r *rollout.Run) { clock.Clock, r.Clock = r.Clock, &clock })
+			exit := map[bool]engine.ExitCode{false: engine.ExitOK, true: engine.ExitFailed}[fails]
+			rebooted := slices.ContainsFunc(b.Events(), func(e event.Event) bool { return e.Host == "etcd-1" && e.Step == "wait for boot" })
+			if err := checkEnd(end, exit); err != nil || rebooted == fails || clock.slept.Load() == 0 {
+				t.Errorf("%v, rebooted %v\n%s", err, rebooted, runTranscript(b))
+			}
+			failOnErrors(t, checkLaws(site))
+		})
+	}
+}
+
+// suspendedClock is the clock of a bastion that was suspended.
+type suspendedClock struct {
+	rollout.Clock
+	slept atomic.Int64 // nanoseconds
+}
+
+func (c *suspendedClock) Now() time.Time {
+	return c.Clock.Now().Add(time.Duration(c.slept.Load()))
 }

@@ -27,6 +27,7 @@ type stepRunner struct {
 	resets     sync.Map      // hosts that were reset, because they did not come back
 	owners     sync.Map      // owners of the holds of people under which steps work, by host
 	drained    sync.Map      // nodes that this run has taken, by host
+	proofs     sync.Map      // quorum checks that the next step rests on, as quorumProof, by host
 }
 
 func (r *stepRunner) runStep(ctx context.Context, hp engine.HostPlan, s engine.Step) *engine.Failure {
@@ -68,6 +69,9 @@ func (r *stepRunner) runOperation(ctx context.Context, hp engine.HostPlan, s eng
 	ctx, cancel := withStepTimeout(ctx, s)
 	defer cancel()
 	if err := r.checkHold(ctx, hp, s); err != nil {
+		return err
+	}
+	if err := r.renewProof(ctx, hp, s); err != nil {
 		return err
 	}
 	do := s.Do
