@@ -18,8 +18,6 @@ import (
 	"holdfast/engine/journal"
 	"holdfast/engine/planner/approval"
 	"holdfast/engine/report"
-	"holdfast/engine/report/lines"
-	"holdfast/engine/report/live"
 	"holdfast/engine/rollout"
 	"holdfast/engine/savedplan"
 	"holdfast/engine/textutil"
@@ -127,9 +125,9 @@ func (a applyRun) runApply(ctx context.Context) error {
 		return failWith(engine.ExitFailed, fmt.Errorf("%w; nothing was touched", err))
 	}
 	defer func() { _ = written.Close() }() // every event is on disk already
-	view, closeView := a.newRunView()
-	done := sync.OnceFunc(closeView)
-	sink := &report.RunSink{Secrets: s.secrets, Journal: written, View: view}
+	output := a.newRunOutput()
+	done := sync.OnceFunc(func() { output.closeView(ctx) })
+	sink := &report.RunSink{Secrets: s.secrets, Journal: written, View: output}
 	s.run.Sink = sink
 	s.run.RefuseHeld = a.flags.onHeld == "refuse"
 	s.run.Approve = a.approvePlan(s)
@@ -232,7 +230,7 @@ func (s *site) inherit(left journal.EarlierRuns) {
 // ask with --yes. It does not ask with a saved plan either, but refuses a plan that
 // differs from it.
 func (a applyRun) approvePlan(s *site) func(context.Context, engine.Plan) error {
-	return func(_ context.Context, plan engine.Plan) error {
+	return func(ctx context.Context, plan engine.Plan) error {
 		switch {
 		case a.saved != nil:
 			err := approval.CheckSame(report.HideSensitive(plan, s.loaded.Sensitive), *a.saved)
@@ -246,6 +244,9 @@ func (a applyRun) approvePlan(s *site) func(context.Context, engine.Plan) error 
 		case a.flags.yes:
 			return nil
 		}
+		if !a.output.Flush(ctx) {
+			return ctx.Err()
+		}
 		if err := a.showPlan(s, plan); err != nil {
 			return err
 		}
@@ -256,7 +257,10 @@ func (a applyRun) approvePlan(s *site) func(context.Context, engine.Plan) error 
 	}
 }
 
-func (a applyRun) askBatch(_ context.Context, plan engine.Plan) error {
+func (a applyRun) askBatch(ctx context.Context, plan engine.Plan) error {
+	if !a.output.Flush(ctx) {
+		return ctx.Err()
+	}
 	b := plan.Batches[0]
 	where := "pool " + strings.Join(b.Pools, ", ")
 	if len(b.Canaries) > 0 {
@@ -270,16 +274,4 @@ func (a applyRun) askBatch(_ context.Context, plan engine.Plan) error {
 		return rollout.ErrNoStep
 	}
 	return nil
-}
-
-func (a applyRun) newRunView() (report.Sink, func()) {
-	if a.json {
-		return report.JSONLines{W: a.stdout}, func() {}
-	}
-	style := a.outputStyle()
-	if !isLiveTerminal(a.stdout) || a.verbose || a.flags.step || os.Getenv("CI") != "" {
-		return &lines.Writer{W: a.stdout, Style: style, Plan: a.flags.yes, Full: a.verbose}, func() {}
-	}
-	live := live.New(a.stdout, style, a.flags.yes)
-	return live, live.Close
 }

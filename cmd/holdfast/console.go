@@ -10,6 +10,7 @@ import (
 
 	"holdfast/cmd/holdfast/internal/terminal"
 	"holdfast/engine/input"
+	"holdfast/engine/report"
 	"holdfast/engine/report/termtext"
 	"holdfast/engine/wire"
 )
@@ -21,6 +22,7 @@ type console struct {
 	hard                  context.Context // ends when the command must end at once; nil: never ends
 	waits                 *input.Waits
 	json                  bool
+	output                *report.Queue // events that the command shows; nil: it shows none
 }
 
 func (c *console) printWarning(text string) { fmt.Fprintln(c.stderr, "holdfast: warning:", text) }

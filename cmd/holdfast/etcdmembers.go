@@ -215,6 +215,7 @@ func (c memberChange) journalMembers(s *site, run *change.Run, apply func(contex
 	err = apply(c.soft)
 	end := membersEnd(err, c.soft.Err() != nil)
 	emitErr := events.emitEvent(event.Event{Type: event.RunEnded, Cluster: run.Cluster.Name, End: &end})
+	flushInTime(c.hard, c.output) // the output of the run comes first
 	if events.ended != nil {
 		endTeller{&c.console, s}.tellEnd(c.hard, *events.ended)
 	}

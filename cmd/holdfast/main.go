@@ -63,6 +63,7 @@ func run(args []string, stdin *os.File, stdout, stderr *os.File) (code engine.Ex
 	if err != nil && code != engine.ExitStopped && (!errors.As(err, &e) || e.err != nil) {
 		printError(stderr, err)
 	}
+	app.waitForReader()
 	return code
 }
 

@@ -33,9 +33,9 @@ type membersEvents struct {
 }
 
 func (c memberChange) newMembersEvents(s *site, w *journal.Writer) *membersEvents {
-	m := &membersEvents{sink: report.RunSink{Secrets: s.secrets, Journal: w, View: membersview.Lines{W: c.stdout}}, run: s.run.ID}
+	m := &membersEvents{sink: report.RunSink{Secrets: s.secrets, Journal: w, View: c.queueEvents(membersview.Lines{W: c.stdout})}, run: s.run.ID}
 	if c.json {
-		m.sink.View = report.JSONLines{W: c.stdout}
+		m.sink.View = c.queueEvents(report.JSONLines{W: c.stdout})
 	}
 	return m
 }
