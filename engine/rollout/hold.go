@@ -104,6 +104,14 @@ func (r *stepRunner) checkQuorum(ctx context.Context, hp engine.HostPlan, q engi
 	return &engine.Failure{Kind: kind, Cause: err.Error()}
 }
 
+// checkBefore checks the conditions of a step that hold when it begins.
+func (r *stepRunner) checkBefore(ctx context.Context, hp engine.HostPlan, s engine.Step) error {
+	if err := r.checkHold(ctx, hp, s); err != nil {
+		return err
+	}
+	return r.renewProof(ctx, hp, s)
+}
+
 // maxProofAge is how old a quorum check may be when the step after it begins.
 const maxProofAge = 30 * time.Second
 

@@ -68,10 +68,7 @@ func withStepTimeout(ctx context.Context, s engine.Step) (context.Context, conte
 func (r *stepRunner) runOperation(ctx context.Context, hp engine.HostPlan, s engine.Step, heartbeat *stepHeartbeat) error {
 	ctx, cancel := withStepTimeout(ctx, s)
 	defer cancel()
-	if err := r.checkHold(ctx, hp, s); err != nil {
-		return err
-	}
-	if err := r.renewProof(ctx, hp, s); err != nil {
+	if err := r.checkBefore(ctx, hp, s); err != nil {
 		return err
 	}
 	do := s.Do
