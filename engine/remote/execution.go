@@ -68,8 +68,12 @@ func (x *execution) runSession(ctx context.Context) {
 	defer x.host.slots.releaseSlot()
 	defer func() { _ = session.Close() }() // returns EOF if the session is closed already
 	session.Stdout, session.Stderr = cuttingOutput{&x.out, x.cut}, cuttingOutput{&x.err, x.cut}
+	if !x.setSession(session) { // Run has returned; without a start, Wait and writeInput would keep the slot
+		x.openErr = x.host.contextError(ctx, x.step)
+		return
+	}
 	stdin, err := session.StdinPipe()
-	if err == nil && x.setSession(session) {
+	if err == nil {
 		err = session.Start(x.line)
 	}
 	if err != nil {

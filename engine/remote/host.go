@@ -172,6 +172,10 @@ func (h *Host) startWork(f func()) bool {
 	return true
 }
 
+func (h *Host) contextError(ctx context.Context, step string) *Error {
+	return h.ep.newError(kindOfEnd(ctx), step, context.Cause(ctx), "")
+}
+
 func (h *Host) lostError(step string, err error) *Error {
 	if cause := h.endCause(); cause != nil {
 		err = cause

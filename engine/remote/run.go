@@ -71,7 +71,7 @@ func (h *Host) passwordError(ctx context.Context, err error) error {
 		return err
 	}
 	if ctx.Err() != nil {
-		return h.ep.newError(kindOfEnd(ctx), step, context.Cause(ctx), "")
+		return h.contextError(ctx, step)
 	}
 	return h.ep.newError(SudoPassword, step, err, "")
 }

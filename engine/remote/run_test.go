@@ -293,6 +293,33 @@ func TestTimeout(t *testing.T) {
 	}
 }
 
+// TestTimeoutWhileSessionsOpen checks that scripts whose time ends before their sessions are open leave no session
+// behind: as many as a connection has at once, and the connection still runs scripts.
+func TestTimeoutWhileSessionsOpen(t *testing.T) {
+	t.Parallel()
+	h := connect(t, sshtest.Start(t, sshtest.Config{LateSession: 200 * time.Millisecond}))
+	long := ": " + strings.Repeat("x", 3<<20) // more than an SSH channel takes before somebody reads it
+	var wg conc.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			_, err := h.Run(context.Background(), remote.Command{Script: long, Timeout: 50 * time.Millisecond})
+			if remote.KindOf(err) != remote.Timeout {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	for range 32 { // a context that has ended takes no session, either
+		_, err := h.Run(ended, remote.Command{Script: long})
+		checkError(t, err, remote.Canceled)
+	}
+	if _, err := h.Run(context.Background(), remote.Command{Script: ":", Timeout: 10 * time.Second}); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestLost(t *testing.T) {
 	t.Parallel()
 	s := sshtest.Start(t, sshtest.Config{})

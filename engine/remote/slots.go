@@ -21,11 +21,14 @@ type slots struct {
 }
 
 func (s *slots) acquireSlot(ctx context.Context, h *Host, step string) error {
+	if ctx.Err() != nil { // select would choose at random between a free slot and the end
+		return h.contextError(ctx, step)
+	}
 	select {
 	case s.taken <- struct{}{}:
 		return nil
 	case <-ctx.Done():
-		return h.ep.newError(kindOfEnd(ctx), step, context.Cause(ctx), "")
+		return h.contextError(ctx, step)
 	case <-h.done:
 		return h.lostError(step, errClosed)
 	}

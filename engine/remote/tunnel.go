@@ -23,7 +23,7 @@ func (h *Host) Dial(ctx context.Context, network, addr string) (net.Conn, error)
 	var refused *ssh.OpenChannelError
 	switch {
 	case ctx.Err() != nil:
-		return nil, h.ep.newError(kindOfEnd(ctx), step, context.Cause(ctx), "")
+		return nil, h.contextError(ctx, step)
 	case errors.As(err, &refused):
 		kind, _ := classifyChannel(refused)
 		hint := ""

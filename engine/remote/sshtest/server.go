@@ -45,6 +45,7 @@ type Config struct {
 	NoForward   bool            // refuse tunnels and forwards
 	Connect     Connect         // opens the connections of tunnels; default net.Dial
 	Late        time.Duration   // delay of answers to keepalives
+	LateSession time.Duration   // delay until a session is open
 	Silent      bool            // accept connections and never send anything
 }
 

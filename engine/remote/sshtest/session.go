@@ -9,11 +9,13 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+	"time"
 
 	"golang.org/x/crypto/ssh"
 )
 
 func (s *Server) serveSession(n ssh.NewChannel) {
+	time.Sleep(s.config.LateSession)
 	channel, requests, err := n.Accept()
 	if err != nil {
 		return
