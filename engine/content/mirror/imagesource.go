@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -39,7 +40,7 @@ func openImages(from string) (imageSource, error) {
 				return nil, fmt.Errorf("--from %s: %w", from, err)
 			}
 		}
-		return registrySource{repository}, nil
+		return registrySource{repository, remote.DefaultTransport}, nil
 	}
 	if _, err := os.Stat(filepath.Join(from, layout.MarkerFile)); err != nil {
 		return nil, nil // a URL, or the folder of a repository
@@ -81,6 +82,7 @@ func (s layoutSource) close() error { return s.Close() }
 // registrySource is a registry. It uses the credentials of podman and docker.
 type registrySource struct {
 	repository string // "": the repository in the name of the image
+	transport  http.RoundTripper
 }
 
 func (s registrySource) findRepository(w Wanted) (name.Repository, error) {
@@ -100,7 +102,7 @@ func (s registrySource) readManifest(ctx context.Context, w Wanted, reference st
 	if _, err := v1.NewHash(reference); err == nil {
 		ref = repository.Digest(reference)
 	}
-	found, err := remote.Get(ref, append(registryOptions(ctx), remote.WithTransport(boundedManifests{remote.DefaultTransport}))...)
+	found, err := remote.Get(ref, registryOptions(ctx, boundedManifests{s.transport})...)
 	if err != nil {
 		return nil, markMissing(err)
 	}
@@ -112,7 +114,7 @@ func (s registrySource) openBlob(ctx context.Context, w Wanted, digest v1.Hash) 
 	if err != nil {
 		return nil, err
 	}
-	blob, err := remote.Layer(repository.Digest(digest.String()), registryOptions(ctx)...)
+	blob, err := remote.Layer(repository.Digest(digest.String()), registryOptions(ctx, s.transport)...)
 	if err != nil {
 		return nil, err
 	}
@@ -122,8 +124,23 @@ func (s registrySource) openBlob(ctx context.Context, w Wanted, digest v1.Hash) 
 
 func (registrySource) close() error { return nil }
 
-func registryOptions(ctx context.Context) []remote.Option {
-	return []remote.Option{remote.WithContext(ctx), remote.WithAuthFromKeychain(authn.DefaultKeychain), remote.WithUserAgent("holdfast")}
+func registryOptions(ctx context.Context, next http.RoundTripper) []remote.Option {
+	return []remote.Option{
+		remote.WithContext(ctx), remote.WithAuthFromKeychain(authn.DefaultKeychain), remote.WithUserAgent("holdfast"),
+		remote.WithTransport(encryptedTransport{next}),
+	}
+}
+
+// encryptedTransport sends requests without TLS only to this machine. For a registry with a private address, the library
+// tries http, too, and would send the password to anybody on the path who breaks TLS.
+type encryptedTransport struct{ next http.RoundTripper }
+
+// RoundTrip refuses requests that others could read.
+func (t encryptedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	if host := r.URL.Hostname(); r.URL.Scheme != "https" && host != "localhost" && !net.ParseIP(host).IsLoopback() {
+		return nil, fmt.Errorf("%s://%s is refused, because others could read the password of the registry on the way; serve the registry by https, with a certificate that this machine trusts", r.URL.Scheme, r.URL.Host)
+	}
+	return t.next.RoundTrip(r)
 }
 
 func markMissing(err error) error {
