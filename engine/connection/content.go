@@ -35,8 +35,10 @@ func (c conn) serveContent(ctx context.Context, s rollout.Script) (text string, 
 	case err != nil:
 		return "", nil, rollout.NoContent{Cause: err}
 	}
-	l, err := c.host.Listen("tcp", "127.0.0.1:0")
+	l, err := c.host.Listen(ctx, "tcp", "127.0.0.1:0")
 	switch {
+	case err != nil && ctx.Err() != nil:
+		return "", nil, context.Cause(ctx)
 	case remote.KindOf(err) == remote.Lost:
 		return "", nil, withoutHost(err)
 	case err != nil:

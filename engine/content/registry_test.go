@@ -94,7 +94,7 @@ func TestHostsPullImages(t *testing.T) {
 	folder, image, _ := makeLayout(t)
 	digest := digestOf(t, image)
 	h := hostWithSSH(t)
-	l, err := h.connect(t).Listen("tcp", "127.0.0.1:0")
+	l, err := h.connect(t).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}

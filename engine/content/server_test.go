@@ -92,7 +92,7 @@ func (h host) connect(t *testing.T) *remote.Host {
 // serveCommit opens a port on the host, and returns its address and the progress of the transfer.
 func (h host) serveCommit(t *testing.T, s *content.Server, commit string, wrap func(net.Listener) net.Listener) (url string, sent func() int64) {
 	t.Helper()
-	l, err := h.connect(t).Listen("tcp", "127.0.0.1:0")
+	l, err := h.connect(t).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -167,7 +167,7 @@ func (s *throughputSite) fetchFiles(mirror *content.Server, host int) error {
 	if err != nil {
 		return err
 	}
-	l, err := s.hosts[host].Listen("tcp", "127.0.0.1:0")
+	l, err := s.hosts[host].Listen(context.Background(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
 	}

@@ -33,6 +33,9 @@ type Options struct {
 	// StartTimeout bounds the time from sending a command until its script starts; sudo and a login shell take part of it.
 	// Default 60 s.
 	StartTimeout time.Duration
+
+	// PortTimeout bounds the time until a host has opened or closed a port. Default 15 s.
+	PortTimeout time.Duration
 }
 
 // Dialer connects to hosts. They share the connections to jump hosts, and each ssh_config, known_hosts and key file that the
@@ -51,13 +54,19 @@ type Dialer struct {
 	matches map[string]func() (bool, error) // results of Match exec, by command
 }
 
-const defaultStartTimeout = 60 * time.Second
+const (
+	defaultStartTimeout = 60 * time.Second
+	defaultPortTimeout  = 15 * time.Second
+)
 
 // NewDialer returns a Dialer. The caller closes the hosts first, then the
 // Dialer.
 func NewDialer(o Options) *Dialer {
 	if o.StartTimeout <= 0 {
 		o.StartTimeout = defaultStartTimeout
+	}
+	if o.PortTimeout <= 0 {
+		o.PortTimeout = defaultPortTimeout
 	}
 	return &Dialer{
 		opts:    o,

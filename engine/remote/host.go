@@ -28,11 +28,12 @@ type Host struct {
 	measured  chan struct{} // closed when roundTrip is known
 	roundTrip atomic.Int64  // nanoseconds
 
-	mu      sync.Mutex
-	cause   error // why the connection ended
-	closed  bool  // no more work may start
-	tunnels map[*tunnel]struct{}
-	work    conc.WaitGroup
+	mu       sync.Mutex
+	cause    error // why the connection ended
+	closed   bool  // no more work may start
+	tunnels  map[*tunnel]struct{}
+	accepted int // tunnels that the host has opened
+	work     conc.WaitGroup
 }
 
 // endCauseWait bounds the wait for the cause of the end of a connection.

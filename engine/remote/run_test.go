@@ -335,7 +335,7 @@ func TestLost(t *testing.T) {
 	checkError(t, err, remote.Lost)
 	_, err = h.Dial(context.Background(), "tcp", s.Addr())
 	checkError(t, err, remote.Lost)
-	_, err = h.Listen("tcp", "127.0.0.1:0")
+	_, err = h.Listen(context.Background(), "tcp", "127.0.0.1:0")
 	checkError(t, err, remote.Lost)
 	if err := h.Close(); err != nil {
 		t.Error(err)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"time"
 
 	"github.com/sourcegraph/conc"
 	"golang.org/x/crypto/ssh"
@@ -41,15 +42,19 @@ func (h *Host) dialChannel(ctx context.Context, network, addr string) (net.Conn,
 	if err != nil {
 		return nil, err
 	}
-	return h.newTunnel(inner, address{network, addr})
+	return h.newTunnel(inner, address{network, addr}, false)
 }
 
-func (h *Host) newTunnel(inner net.Conn, remote net.Addr) (net.Conn, error) {
+// maxAccepted bounds the tunnels of ports that the host has not closed. Each takes about 80 KiB here.
+const maxAccepted = 256
+
+func (h *Host) newTunnel(inner net.Conn, remote net.Addr, accepted bool) (net.Conn, error) {
 	near, far := net.Pipe()
-	t := &tunnel{Conn: near, far: far, inner: inner, remote: remote}
-	h.mu.Lock()
-	h.tunnels[t] = struct{}{}
-	h.mu.Unlock()
+	t := &tunnel{Conn: near, far: far, inner: inner, remote: remote, accepted: accepted}
+	if !h.addTunnel(t) {
+		h.endConnection(fmt.Errorf("the host has not closed %d connections of its ports", maxAccepted))
+		return nil, net.ErrClosed
+	}
 	if !h.startWork(func() { t.copyBothWays(); h.removeTunnel(t) }) || !h.isAlive() {
 		t.endTunnel()
 		h.removeTunnel(t)
@@ -58,9 +63,26 @@ func (h *Host) newTunnel(inner net.Conn, remote net.Addr) (net.Conn, error) {
 	return t, nil
 }
 
+// addTunnel returns false if the host has too many connections.
+func (h *Host) addTunnel(t *tunnel) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if t.accepted {
+		if h.accepted == maxAccepted {
+			return false
+		}
+		h.accepted++
+	}
+	h.tunnels[t] = struct{}{}
+	return true
+}
+
 func (h *Host) removeTunnel(t *tunnel) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if _, ok := h.tunnels[t]; ok && t.accepted {
+		h.accepted--
+	}
 	delete(h.tunnels, t)
 }
 
@@ -75,8 +97,9 @@ func (h *Host) closeTunnels() {
 // Listen opens a port on the host's loopback and returns its connections; network is "tcp". addr is like "127.0.0.1:0".
 // With port 0 the host chooses the port, and the listener's Addr returns it. The caller must accept connections as long
 // as the listener is open, also while it closes the listener: connections that nobody accepts block Close, and the whole
-// SSH connection. Listen has no context: keepalives detect a host that does not answer. The error is an *Error.
-func (h *Host) Listen(network, addr string) (net.Listener, error) {
+// SSH connection. A host that does not answer in time, or does not close the connections of its ports, loses the SSH
+// connection. The error is an *Error.
+func (h *Host) Listen(ctx context.Context, network, addr string) (net.Listener, error) {
 	step := "listen on " + addr + " of the host"
 	name, _, err := net.SplitHostPort(addr)
 	if err == nil && !isLoopback(name) {
@@ -85,14 +108,70 @@ func (h *Host) Listen(network, addr string) (net.Listener, error) {
 	if err != nil {
 		return nil, h.ep.newError(Config, step, err, "")
 	}
-	l, err := h.client.Listen(network, addr)
-	if err != nil && h.isAlive() {
-		return nil, h.ep.newError(Forward, step, err, "allow it on the host (AllowTcpForwarding in sshd_config), or check whether the port is in use")
+	type answer struct {
+		l   net.Listener
+		err error
 	}
+	answered := make(chan answer)
+	if !h.startWork(func() {
+		l, err := h.requestPort(network, addr)
+		select {
+		case answered <- answer{l, err}:
+		case <-ctx.Done():
+			if err == nil {
+				closeUnused(l)
+			}
+		}
+	}) {
+		return nil, h.lostError(step, errClosed)
+	}
+	select {
+	case a := <-answered:
+		if a.err != nil && h.isAlive() {
+			return nil, h.ep.newError(Forward, step, a.err, "allow it on the host (AllowTcpForwarding in sshd_config), or check whether the port is in use")
+		}
+		if a.err != nil {
+			return nil, h.lostError(step, a.err)
+		}
+		return a.l, nil
+	case <-ctx.Done():
+		return nil, h.contextError(ctx, step)
+	}
+}
+
+func (h *Host) requestPort(network, addr string) (l net.Listener, err error) {
+	h.limitAnswer("open a port", func() { l, err = h.client.Listen(network, addr) })
 	if err != nil {
-		return nil, h.lostError(step, err)
+		return nil, err
 	}
-	return &listener{Listener: l, host: h}, nil
+	return &listener{l, h}, nil
+}
+
+// limitAnswer calls ask, which waits for an answer of the host or the end of the connection. If the answer takes too long,
+// it ends the connection: watchPeer does not, as long as the host sends other data.
+func (h *Host) limitAnswer(request string, ask func()) {
+	limit := h.dialer.opts.PortTimeout
+	late := time.AfterFunc(limit, func() {
+		h.endConnection(fmt.Errorf("no answer within %s to the request to %s", limit, request))
+	})
+	defer late.Stop()
+	ask()
+}
+
+// closeUnused closes a port for which nobody waits any more.
+func closeUnused(l net.Listener) {
+	var accepting conc.WaitGroup
+	accepting.Go(func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			_ = c.Close()
+		}
+	})
+	_ = l.Close()
+	accepting.Wait()
 }
 
 func isLoopback(name string) bool {
@@ -106,16 +185,29 @@ type listener struct {
 	host *Host
 }
 
-// Accept returns the next connection, or net.ErrClosed after the listener or the Host was closed.
+// Accept returns the next connection, or net.ErrClosed after the listener or the Host was closed. Until then, it accepts
+// connections that it cannot return, too: otherwise they would block the end of the SSH connection.
 func (l *listener) Accept() (net.Conn, error) {
-	c, err := l.Listener.Accept()
-	if errors.Is(err, io.EOF) {
-		return nil, net.ErrClosed
+	for {
+		inner, err := l.Listener.Accept()
+		if errors.Is(err, io.EOF) {
+			return nil, net.ErrClosed
+		}
+		if err != nil {
+			continue // the SSH connection has ended, and io.EOF follows
+		}
+		t, err := l.host.newTunnel(inner, inner.RemoteAddr(), true)
+		if err == nil {
+			return t, nil
+		}
+		_ = inner.Close()
 	}
-	if err != nil {
-		return nil, err
-	}
-	return l.host.newTunnel(c, c.RemoteAddr())
+}
+
+// Close closes the port on the host. Its connections stay open.
+func (l *listener) Close() (err error) {
+	l.host.limitAnswer("close a port", func() { err = l.Listener.Close() })
+	return err
 }
 
 // tunnel is a connection inside the SSH connection. A pipe gives it deadlines, which net/http and gRPC need and SSH
@@ -125,6 +217,7 @@ type tunnel struct {
 	far      net.Conn
 	inner    net.Conn // the channel
 	remote   net.Addr
+	accepted bool // the host has opened it
 }
 
 // RemoteAddr returns the address as the host sees it.
@@ -138,6 +231,7 @@ func (t *tunnel) copyBothWays() {
 	})
 	_, _ = io.Copy(t.far, t.inner)
 	_ = t.far.Close()
+	_, _ = io.Copy(io.Discard, t.inner) // until the host closes its side, or its data would stay in memory
 	up.Wait()
 }
 

@@ -67,10 +67,10 @@ func TestTunnelRefused(t *testing.T) {
 	h = connect(t, sshtest.Start(t, sshtest.Config{NoForward: true}))
 	_, err = h.Dial(context.Background(), "tcp", s.Addr())
 	checkError(t, err, remote.Forward, "AllowTcpForwarding")
-	_, err = h.Listen("tcp", "127.0.0.1:0")
+	_, err = h.Listen(context.Background(), "tcp", "127.0.0.1:0")
 	checkError(t, err, remote.Forward, "AllowTcpForwarding")
 	for _, addr := range []string{"0.0.0.0:0", ":80", "example.com:1", "127.0.0.1"} {
-		_, err = h.Listen("tcp", addr)
+		_, err = h.Listen(context.Background(), "tcp", addr)
 		checkError(t, err, remote.Config)
 	}
 }
@@ -137,7 +137,7 @@ func TestTunnelFlush(t *testing.T) {
 func TestListen(t *testing.T) {
 	t.Parallel()
 	h := connect(t, sshtest.Start(t, sshtest.Config{}))
-	l, err := h.Listen("tcp", "127.9.8.7:0") // no other test listens on this address
+	l, err := h.Listen(context.Background(), "tcp", "127.9.8.7:0") // no other test listens on this address
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -190,7 +190,7 @@ func TestCloseTunnels(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := h.Listen("tcp", "127.0.0.1:0")
+	l, err := h.Listen(context.Background(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -200,5 +200,78 @@ func TestCloseTunnels(t *testing.T) {
 	}
 	if _, err := l.Accept(); !errors.Is(err, net.ErrClosed) {
 		t.Error(err)
+	}
+}
+
+// TestPortWithoutAnswer checks that a host that sends other data, but does not answer a request to open or close a port,
+// delays its caller only for a short time.
+func TestPortWithoutAnswer(t *testing.T) {
+	t.Parallel()
+	for _, request := range []string{"tcpip-forward", "cancel-tcpip-forward"} {
+		t.Run(request, func(t *testing.T) {
+			t.Parallel()
+			s := sshtest.Start(t, sshtest.Config{Unanswered: request})
+			h := dialTarget(t, newDialer(t, remote.Options{PortTimeout: 300 * time.Millisecond}), targetOf(s))
+			l, err := h.Listen(context.Background(), "tcp", "127.0.0.1:0")
+			if err == nil {
+				_ = l.Close()
+			}
+			<-h.Done()
+			if request == "tcpip-forward" {
+				checkError(t, err, remote.Lost, "no answer within 300ms to the request to open a port")
+			}
+			_, err = h.Run(context.Background(), remote.Command{Script: "true"})
+			checkError(t, err, remote.Lost, "no answer within 300ms to the request to")
+		})
+	}
+}
+
+// TestListenEndsWithItsContext checks that the caller need not wait for the host. A port that opens later is closed, and
+// the connection stays.
+func TestListenEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	free, err := net.Listen("tcp", "127.9.8.6:0") // no other test listens on this address
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := free.Addr().String()
+	_ = free.Close()
+	h := connect(t, sshtest.Start(t, sshtest.Config{Late: 100 * time.Millisecond}))
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Millisecond)
+	defer cancel()
+	_, err = h.Listen(ctx, "tcp", addr)
+	checkError(t, err, remote.Timeout)
+	for deadline := time.Now().Add(20 * time.Second); ; {
+		l, err := h.Listen(context.Background(), "tcp", addr)
+		if err == nil {
+			_ = l.Close()
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("the port is still open: %v", err)
+		}
+	}
+	mustRun(t, h, remote.Command{Script: "true"})
+}
+
+// TestUnclosedConnections checks that a host that opens connections, and does not close those that were closed here, loses
+// its SSH connection before they fill the memory.
+func TestUnclosedConnections(t *testing.T) {
+	t.Parallel()
+	h := connect(t, sshtest.Start(t, sshtest.Config{Unclosed: 1000}))
+	l, err := h.Listen(context.Background(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	accepted := 0
+	for c, err := l.Accept(); err == nil; c, err = l.Accept() {
+		_ = c.Close()
+		accepted++
+	}
+	<-h.Done()
+	_, err = h.Run(context.Background(), remote.Command{Script: "true"})
+	checkError(t, err, remote.Lost, "the host has not closed 256 connections of its ports")
+	if accepted > 256 {
+		t.Errorf("%d connections were open", accepted)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"net"
 	"strconv"
 	"sync"
+	"time"
 
 	"golang.org/x/crypto/ssh"
 )
@@ -74,18 +75,51 @@ func (f *forwards) acceptConns(l net.Listener, r forwardRequest) {
 		if err != nil {
 			return
 		}
-		from := c.RemoteAddr().(*net.TCPAddr)
-		channel, requests, err := f.conn.OpenChannel("forwarded-tcpip", ssh.Marshal(struct {
-			Host       string
-			Port       uint32
-			OriginHost string
-			OriginPort uint32
-		}{r.Host, r.Port, from.IP.String(), uint32(from.Port)}))
+		channel, requests, err := f.openChannel(r, c.RemoteAddr().(*net.TCPAddr))
 		if err != nil {
 			_ = c.Close()
 			continue
 		}
 		f.server.startWork(func() { ssh.DiscardRequests(requests) })
 		f.server.startWork(func() { copyBothWays(channel, c) })
+	}
+}
+
+func (f *forwards) openChannel(r forwardRequest, from *net.TCPAddr) (ssh.Channel, <-chan *ssh.Request, error) {
+	return f.conn.OpenChannel("forwarded-tcpip", ssh.Marshal(struct {
+		Host       string
+		Port       uint32
+		OriginHost string
+		OriginPort uint32
+	}{r.Host, r.Port, from.IP.String(), uint32(from.Port)}))
+}
+
+// openUnclosed opens connections through a new port. The server confirms no end of them, because it reads nothing more.
+// Each call of OpenChannel waits for an answer until the connection ends.
+func (f *forwards) openUnclosed(payload, reply []byte) {
+	if f.server.config.Unclosed == 0 {
+		return
+	}
+	var r forwardRequest
+	var chosen struct{ Port uint32 }
+	if ssh.Unmarshal(payload, &r) != nil || ssh.Unmarshal(reply, &chosen) != nil {
+		return
+	}
+	r.Port = chosen.Port
+	f.server.mu.Lock()
+	f.server.deaf = true
+	f.server.mu.Unlock()
+	for range f.server.config.Unclosed {
+		f.server.startWork(func() { _, _, _ = f.openChannel(r, &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1}) })
+	}
+}
+
+// sendRequests sends requests that need no answer until the connection ends.
+func (f *forwards) sendRequests() {
+	for {
+		if _, _, err := f.conn.SendRequest("noise@sshtest", false, nil); err != nil {
+			return
+		}
+		time.Sleep(20 * time.Millisecond)
 	}
 }

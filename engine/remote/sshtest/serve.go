@@ -79,15 +79,22 @@ func containsKey(keys []ssh.PublicKey, key ssh.PublicKey) bool {
 
 func (s *Server) answerRequests(f *forwards, requests <-chan *ssh.Request) {
 	for r := range requests {
+		if r.Type == s.config.Unanswered {
+			s.startWork(f.sendRequests)
+			continue
+		}
+		if r.WantReply {
+			time.Sleep(s.config.Late)
+		}
 		switch r.Type {
 		case "tcpip-forward":
 			ok, reply := f.listenFor(r.Payload)
 			_ = r.Reply(ok, reply)
+			f.openUnclosed(r.Payload, reply)
 		case "cancel-tcpip-forward":
 			_ = r.Reply(f.cancelForward(r.Payload), nil)
 		default: // sshd answers keepalives with a failure
 			if r.WantReply {
-				time.Sleep(s.config.Late)
 				_ = r.Reply(false, nil)
 			}
 		}

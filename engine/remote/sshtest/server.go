@@ -44,9 +44,11 @@ type Config struct {
 	MaxSessions int             // sessions of one connection; 0 for no limit
 	NoForward   bool            // refuse tunnels and forwards
 	Connect     Connect         // opens the connections of tunnels; default net.Dial
-	Late        time.Duration   // delay of answers to keepalives
+	Late        time.Duration   // delay of answers to keepalives and requests for ports
 	LateSession time.Duration   // delay until a session is open
 	Silent      bool            // accept connections and never send anything
+	Unanswered  string          // the first such global request gets no answer; the server sends other requests for ever
+	Unclosed    int             // connections that the server opens through a new port; then it reads nothing more
 }
 
 // Exec runs a command line in the process of the test and returns its exit status.
@@ -74,7 +76,8 @@ type Server struct {
 
 	mu     sync.Mutex
 	gate   *sync.Cond // signals changes of frozen, closed and count
-	frozen bool
+	frozen bool       // sends and reads nothing
+	deaf   bool       // reads nothing
 	closed bool
 	count  int // connections accepted since the start
 	conns  map[*gatedConn]struct{}
@@ -214,7 +217,7 @@ func (s *Server) Drop() {
 // Close ends the server, its connections and the processes of its commands.
 func (s *Server) Close() {
 	s.mu.Lock()
-	s.closed, s.frozen = true, false
+	s.closed, s.frozen, s.deaf = true, false, false
 	s.gate.Broadcast()
 	s.mu.Unlock()
 	_ = s.listener.Close()
@@ -254,29 +257,29 @@ func (s *Server) acceptConns() {
 	}
 }
 
-// gatedConn is a connection that blocks while the server is frozen.
+// gatedConn is a connection that blocks while the server is frozen or deaf.
 type gatedConn struct {
 	net.Conn
 	server *Server
 }
 
-// Read returns data once the server is not frozen.
+// Read returns data once the server is neither frozen nor deaf.
 func (c *gatedConn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
-	c.server.waitAll()
+	c.server.mu.Lock()
+	defer c.server.mu.Unlock()
+	for c.server.frozen || c.server.deaf {
+		c.server.gate.Wait()
+	}
 	return n, err
 }
 
 // Write sends once the server is not frozen.
 func (c *gatedConn) Write(p []byte) (int, error) {
-	c.server.waitAll()
-	return c.Conn.Write(p)
-}
-
-func (s *Server) waitAll() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for s.frozen {
-		s.gate.Wait()
+	c.server.mu.Lock()
+	for c.server.frozen {
+		c.server.gate.Wait()
 	}
+	c.server.mu.Unlock()
+	return c.Conn.Write(p)
 }
