@@ -137,11 +137,11 @@ func (o *siteOpener) openSite(_ context.Context, names []string) (*site, error) 
 	}
 	s.hosts = connection.NewHosts(remote.Options{Secrets: secrets, Warn: o.printWarning, ReadFile: o.newInputs().ReadFile, RunMatch: o.runMatch}, observe.ReadFileScript)
 	s.hosts.HideSecrets(s.secrets)
-	var checkContent func(context.Context, engine.Content) error
+	var contents rollout.Contents
 	if m := s.inv.Mirror; m != nil {
 		served := content.NewServer(*m)
 		s.hosts.ServeContents(served)
-		checkContent = served.CheckContent
+		contents = served
 	}
 	s.clusters = connection.NewClusters(s.inv, s.hosts, s.runsDir, id)
 	s.run = &rollout.Run{
@@ -152,7 +152,7 @@ func (o *siteOpener) openSite(_ context.Context, names []string) (*site, error) 
 		},
 		Ports: rollout.Ports{
 			Hosts: s.hosts, Clusters: s.clusters, Nodes: o.newKubernetes(loaded), Local: bastion.Commands{Dir: loaded.Dir, Secrets: s.secrets}, Web: web.Client{Agent: "holdfast/" + buildID()},
-			Sink: discard{}, Clock: clock.Real{}, Soft: o.soft, SetRate: s.hosts.SetRate, CheckContent: checkContent, Secrets: s.secrets,
+			Sink: discard{}, Clock: clock.Real{}, Soft: o.soft, SetRate: s.hosts.SetRate, Contents: contents, Secrets: s.secrets,
 		},
 	}
 	s.run.Power = hostPower{o, s}

@@ -7,25 +7,29 @@ import (
 	"holdfast/engine"
 )
 
-// CheckContent returns an error if the mirror cannot serve this content: there is no mirror, the content is not complete,
-// or parts that a host would fetch are damaged. It reads until the context ends, and then returns nil.
-func (s *Server) CheckContent(ctx context.Context, c engine.Content) error {
+// CheckComplete returns an error if there is no mirror, or if it lacks parts of this content. It compares no contents. If
+// the context ends before, the error wraps its cause.
+func (s *Server) CheckComplete(ctx context.Context, c engine.Content) error {
 	opened, err := s.openStore(c)
 	if err == nil {
 		_, err = s.findSize(ctx, opened, c)
 	}
+	return err
+}
+
+// VerifyContent reads the parts of a content that a host would fetch, and returns an error if one is damaged. If the
+// context ends before, the error wraps the error of the context.
+func (s *Server) VerifyContent(ctx context.Context, c engine.Content) error {
+	opened, err := s.openStore(c)
 	if err == nil {
 		err = opened.verifyContent(ctx, c)
-	}
-	if ctx.Err() != nil {
-		return nil
 	}
 	return err
 }
 
 func (s repositoryStore) verifyContent(ctx context.Context, c engine.Content) error {
 	damaged, err := s.FindDamaged(ctx, c.Commit, c.Have)
-	if err == nil && len(damaged) > 0 {
+	if len(damaged) > 0 {
 		err = fmt.Errorf("%s of commit %s in the mirror %s is damaged; replace it with holdfast mirror --from URL", damaged[0].Path(), engine.ShortDigest(c.Commit), s.folder)
 	}
 	return err

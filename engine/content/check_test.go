@@ -2,6 +2,7 @@ package content_test
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,16 +12,19 @@ import (
 	"holdfast/engine/content"
 )
 
-// TestCheckContent: each fault of a mirror that stops all stagings is found, and the error names the mirror and the command
+// TestContentChecks: each fault of a mirror that stops all stagings is found, and the error names the mirror and the command
 // that mends it.
-func TestCheckContent(t *testing.T) {
+func TestContentChecks(t *testing.T) {
 	t.Parallel()
 	folder, commit := makeMirror(t)
 	check := func(m engine.Mirror, c engine.Content, wants ...string) {
 		t.Helper()
 		s := content.NewServer(m)
 		defer func() { _ = s.Close() }()
-		err := s.CheckContent(t.Context(), c)
+		err := s.CheckComplete(t.Context(), c)
+		if err == nil {
+			err = s.VerifyContent(t.Context(), c)
+		}
 		if (err == nil) != (len(wants) == 0) {
 			t.Errorf("%v", err)
 		}
@@ -31,7 +35,7 @@ func TestCheckContent(t *testing.T) {
 		}
 		over, cancel := context.WithCancel(t.Context())
 		cancel()
-		if err := s.CheckContent(over, c); err != nil && len(wants) == 0 {
+		if err := s.VerifyContent(over, c); !errors.Is(err, context.Canceled) && len(wants) == 0 {
 			t.Errorf("without time: %v", err)
 		}
 	}

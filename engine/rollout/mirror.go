@@ -2,6 +2,7 @@ package rollout
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -19,13 +20,43 @@ const (
 )
 
 // warnOfMirror adds a warning to a plan for each content that hosts are to fetch
-// and that the bastion cannot serve. The staging of these hosts would fail.
+// and that the bastion cannot serve. The staging of these hosts would fail. All
+// contents are checked for completeness before the first is read, because the
+// time may end before all are read.
 func (p *planning) warnOfMirror(ctx context.Context, plan *engine.Plan) {
-	if p.CheckContent == nil {
+	if p.Contents == nil {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, planCheckTime)
 	defer cancel()
+	contents := groupByContent(*plan)
+	var faults, unread textutil.Groups[string, string]
+	faulty := map[engine.Content]bool{}
+	for _, check := range []func(context.Context, engine.Content) error{p.Contents.CheckComplete, p.Contents.VerifyContent} {
+		for c, hosts := range contents.All() {
+			if faulty[c] {
+				continue
+			}
+			err := check(ctx, c)
+			switch {
+			case ctx.Err() != nil && errors.Is(err, ctx.Err()):
+				unread.Add(engine.ShortDigest(c.Commit+c.Image), hosts...)
+			case err != nil:
+				faulty[c] = true
+				faults.Add(textutil.Printable(err.Error()), hosts...)
+			}
+		}
+	}
+	plan.Warnings = slices.Clip(plan.Warnings)
+	for fault, hosts := range faults.All() {
+		plan.Warnings = append(plan.Warnings, fmt.Sprintf("%s cannot fetch the OS from the bastion: %s", strings.Join(textutil.FoldNames(hosts), ", "), fault))
+	}
+	if len(unread.Keys()) > 0 && errors.Is(ctx.Err(), context.DeadlineExceeded) { // after a stop, nobody reads the warning
+		plan.Warnings = append(plan.Warnings, fmt.Sprintf("the mirror was not read to the end within %s, so parts of %s may be missing or damaged; holdfast mirror reads everything", planCheckTime, strings.Join(unread.Keys(), ", ")))
+	}
+}
+
+func groupByContent(plan engine.Plan) textutil.Groups[engine.Content, string] {
 	var contents textutil.Groups[engine.Content, string]
 	for _, hp := range plan.Hosts {
 		for _, s := range hp.Stage {
@@ -34,27 +65,26 @@ func (p *planning) warnOfMirror(ctx context.Context, plan *engine.Plan) {
 			}
 		}
 	}
-	var faults textutil.Groups[string, string]
-	for c, hosts := range contents.All() {
-		if err := p.CheckContent(ctx, c); err != nil {
-			faults.Add(textutil.Printable(err.Error()), hosts...)
-		}
-	}
-	for fault, hosts := range faults.All() {
-		plan.Warnings = append(slices.Clip(plan.Warnings), fmt.Sprintf("%s cannot fetch the OS from the bastion: %s", strings.Join(textutil.FoldNames(hosts), ", "), fault))
-	}
+	return contents
 }
 
 // findContentFault returns the fault of the content that a failed step fetched,
 // or nil.
 func (p *Ports) findContentFault(ctx context.Context, s engine.Step) error {
 	c := contentOf(s)
-	if c == nil || p.CheckContent == nil {
+	if c == nil || p.Contents == nil {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, failureCheckTime)
 	defer cancel()
-	return p.CheckContent(ctx, *c)
+	err := p.Contents.CheckComplete(ctx, *c)
+	if err == nil {
+		err = p.Contents.VerifyContent(ctx, *c)
+	}
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
 }
 
 func contentOf(s engine.Step) *engine.Content {

@@ -3,10 +3,11 @@ package rollout
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"holdfast/engine"
 )
@@ -19,29 +20,59 @@ func TestAFaultOfTheMirrorIsInThePlan(t *testing.T) {
 	plan := engine.Plan{Warnings: []string{"another"}, Hosts: []engine.HostPlan{
 		{Host: "w-1", Stage: step("bad")}, {Host: "w-2", Stage: step("good")}, {Host: "w-3", Stage: step("bad")}, {Host: "w-4", Stage: []engine.Step{{}}},
 	}}
-	asked := 0
-	r := newPlanning(&Run{Ports: Ports{CheckContent: func(_ context.Context, c engine.Content) error {
-		if asked++; c.Commit == "good" {
-			return nil
-		}
-		return errors.New("no mirror; holdfast mirror --from URL makes it")
-	}}})
+	mirror := &fakeContents{incomplete: map[string]error{"bad": errors.New("no mirror; holdfast mirror --from URL makes it")}}
+	r := newPlanning(&Run{Ports: Ports{Contents: mirror}})
 	r.warnOfMirror(t.Context(), &plan)
-	if len(plan.Warnings) != 2 || plan.Warnings[1] != "w-[1,3] cannot fetch the OS from the bastion: no mirror; holdfast mirror --from URL makes it" || asked != 2 {
-		t.Errorf("asked %d times: %q", asked, plan.Warnings)
+	if len(plan.Warnings) != 2 || plan.Warnings[1] != "w-[1,3] cannot fetch the OS from the bastion: no mirror; holdfast mirror --from URL makes it" ||
+		!slices.Equal(mirror.asked, []string{"complete bad", "complete good", "verify good"}) {
+		t.Errorf("asked for %q: %q", mirror.asked, plan.Warnings)
 	}
+
+	// An OS that takes longer to read than a plan may does not hide that another one is missing. A second one is not read at all.
+	synctest.Test(t, func(t *testing.T) {
+		plan := engine.Plan{Hosts: []engine.HostPlan{
+			{Host: "w-1", Stage: step("0123456789abcdef")}, {Host: "w-2", Stage: step("bad")}, {Host: "w-3", Stage: step("good")}, {Host: "w-4", Stage: step("tampered")},
+		}}
+		mirror := &fakeContents{incomplete: mirror.incomplete, large: "0123456789abcdef"}
+		newPlanning(&Run{Ports: Ports{Contents: mirror}}).warnOfMirror(t.Context(), &plan)
+		if !slices.Equal(plan.Warnings, []string{
+			"w-2 cannot fetch the OS from the bastion: no mirror; holdfast mirror --from URL makes it",
+			"the mirror was not read to the end within 10s, so parts of 0123456789ab, good, tampered may be missing or damaged; holdfast mirror reads everything",
+		}) {
+			t.Errorf("%q", plan.Warnings)
+		}
+	})
+}
+
+// fakeContents are contents by commit.
+type fakeContents struct {
+	incomplete map[string]error // errors of commits that are not complete
+	damaged    error            // of all others
+	large      string           // is read until the context ends
+	asked      []string
+}
+
+func (f *fakeContents) CheckComplete(_ context.Context, c engine.Content) error {
+	f.asked = append(f.asked, "complete "+c.Commit)
+	return f.incomplete[c.Commit]
+}
+
+func (f *fakeContents) VerifyContent(ctx context.Context, c engine.Content) error {
+	f.asked = append(f.asked, "verify "+c.Commit)
+	if c.Commit == f.large {
+		<-ctx.Done()
+	}
+	if ctx.Err() != nil {
+		return fmt.Errorf("read %s: %w", c.Commit, ctx.Err())
+	}
+	return f.damaged
 }
 
 // TestAFailedStagingNamesTheFaultOfTheMirror: a host only sees that an object is damaged, and not which mirror has it.
 func TestAFailedStagingNamesTheFaultOfTheMirror(t *testing.T) {
 	for _, fault := range []error{nil, errors.New("x.filez in the mirror m is damaged")} {
 		synctest.Test(t, func(t *testing.T) {
-			r := &Run{Ports: Ports{Hosts: failingHosts{}, Clock: wallClock{}, Sink: silentSink{}, CheckContent: func(ctx context.Context, _ engine.Content) error {
-				if until, ok := ctx.Deadline(); !ok || time.Until(until) > failureCheckTime {
-					t.Error("the check has no bound")
-				}
-				return fault
-			}}}
+			r := &Run{Ports: Ports{Hosts: failingHosts{}, Clock: wallClock{}, Sink: silentSink{}, Contents: &fakeContents{damaged: fault}}}
 			r.Inventory.Hosts = []engine.Host{{Name: "h"}}
 			step := engine.Step{Name: "stage", Do: engine.Op{Exec: &engine.Exec{Script: engine.NewScript("pull"), Content: &engine.Content{Commit: "c"}}}}
 			steps := newPlayLoop(r).steps
@@ -52,6 +83,12 @@ func TestAFailedStagingNamesTheFaultOfTheMirror(t *testing.T) {
 			}
 		})
 	}
+	synctest.Test(t, func(t *testing.T) { // reading ends at some time
+		r := &Run{Ports: Ports{Contents: &fakeContents{large: "c"}}}
+		if err := r.findContentFault(t.Context(), engine.Step{Do: engine.Op{Exec: &engine.Exec{Content: &engine.Content{Commit: "c"}}}}); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 // failingHosts fail each script like a host whose pull has failed.

@@ -30,9 +30,7 @@ type Ports struct {
 
 	SetRate func(host string, bytesPerSecond int64) // limits the rate of contents from the bastion to a host; 0 removes the limit; nil: there is no content
 
-	// CheckContent returns the reason why the bastion cannot serve a content, if it finds one before the context ends.
-	// nil: there is no content.
-	CheckContent func(context.Context, engine.Content) error
+	Contents Contents // nil: the bastion serves no content
 
 	Approve func(context.Context, engine.Plan) error // asks the operator; nil: the plan is approved
 	Step    func(context.Context, engine.Plan) error // asks the operator before each disruptive batch; nil: the batch is approved
@@ -198,4 +196,13 @@ type Sink interface {
 type Clock interface {
 	Now() time.Time
 	Sleep(ctx context.Context, d time.Duration) error
+}
+
+// Contents are the contents that the bastion serves. If the context ends before a method has its result, it
+// returns the error of the context.
+type Contents interface {
+	// CheckComplete returns the reason why the bastion cannot serve a content, other than damage.
+	CheckComplete(context.Context, engine.Content) error
+	// VerifyContent returns an error if a part of a content is damaged. It reads the whole content.
+	VerifyContent(context.Context, engine.Content) error
 }
