@@ -79,10 +79,20 @@ func (w wantedArgs) computeChange(now []string) kernelArgs {
 	return k
 }
 
-// listChanges returns no change if computeChange returns none, and only then.
+// listChanges returns no change if computeChange returns none, and only then. The first
+// change that is no removal has the order of all arguments as its reason: a saved plan with
+// another order is another plan.
 func (w wantedArgs) listChanges(now []string, drift bool) []engine.Change {
 	var list []engine.Change
-	add := func(arg, before, after string, verb engine.Verb, why string) {
+	order := ""
+	if len(w.present) > 1 {
+		order = "the order of kernel arguments matters: " + textutil.Printable(strings.Join(w.present, " "))
+	}
+	add := func(arg, before, after string, verb engine.Verb) {
+		why := ""
+		if verb != engine.Delete {
+			why, order = order, ""
+		}
 		list = append(list, engine.Change{
 			Module: engine.OSModule, Kind: engine.KernelArgKind, Resource: engine.KernelArgKind.String() + " " + textutil.Printable(arg), Before: before, After: after,
 			Rule: "fixed: kernel arguments", Verb: verb, Reason: why, Drift: drift, RebootClass: rules.KernelArgsClass,
@@ -94,14 +104,14 @@ func (w wantedArgs) listChanges(now []string, drift bool) []engine.Change {
 		was, is := countElement(now, arg), countElement(w.present, arg)
 		switch {
 		case was == is && slices.Contains(moved, arg):
-			add(arg, "out of order", "in order", engine.Update, "the order of kernel arguments matters")
+			add(arg, "out of order", "in order", engine.Update)
 		case was == is:
 		case was == 0:
-			add(arg, describeCount(arg, was), describeCount(arg, is), engine.Create, "")
+			add(arg, describeCount(arg, was), describeCount(arg, is), engine.Create)
 		case is == 0:
-			add(arg, describeCount(arg, was), describeCount(arg, is), engine.Delete, "")
+			add(arg, describeCount(arg, was), describeCount(arg, is), engine.Delete)
 		default:
-			add(arg, describeCount(arg, was), describeCount(arg, is), engine.Update, "")
+			add(arg, describeCount(arg, was), describeCount(arg, is), engine.Update)
 		}
 	}
 	return list

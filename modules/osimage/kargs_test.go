@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"holdfast/engine"
+	"holdfast/engine/planner/approval"
 	"holdfast/engine/resource"
 )
 
@@ -104,6 +105,26 @@ func TestAChangeOfKernelArgumentsLeavesNothingToDo(t *testing.T) {
 		was, is := slices.DeleteFunc(slices.Clone(now), ours), slices.DeleteFunc(slices.Clone(next), ours)
 		if !slices.Equal(was, is) {
 			t.Fatalf("others were %v and are %v", was, is)
+		}
+	})
+}
+
+// TestASavedPlanHasTheOrderOfKernelArguments: two lists of arguments that lead to other arguments are other changes for a saved plan.
+func TestASavedPlanHasTheOrderOfKernelArguments(t *testing.T) {
+	list := rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "c", "d"}), 0, 4)
+	rapid.Check(t, func(t *rapid.T) {
+		now, there := list.Draw(t, "now"), list.Draw(t, "there")
+		plan := func(there []string) ([]string, engine.Plan) {
+			w := wantedArgs{present: there}
+			hp := engine.HostPlan{Host: "w-1", Changes: w.listChanges(now, false)}
+			return applyLikeOSTree(now, w.computeChange(now), true), engine.Plan{Hosts: []engine.HostPlan{hp}}
+		}
+		is, p := plan(there)
+		was, saved := plan(rapid.Permutation(there).Draw(t, "saved"))
+		if err := approval.CheckSame(p, saved); err == nil && !slices.Equal(is, was) {
+			t.Fatalf("the saved plan leads to %v, and %v was accepted", was, is)
+		} else if again := approval.CheckSame(p, p); again != nil {
+			t.Fatal(again)
 		}
 	})
 }
