@@ -129,9 +129,13 @@ func TestAPlainReboot(t *testing.T) {
 		says string
 		logs string // end of the log; "": no reboot
 	}{
-		"nothing staged":         {func(b *osHost) {}, 0, "rebooting\n", "rebooted unlocked\n"},
-		"staged and locked":      {func(b *osHost) { b.Want(b.stage(d), 0, "staged and locked") }, 0, "rebooting\n", "rebooted locked\n"},
-		"staged and not locked":  {unlock, hostscript.ScriptChanged, moduletest.V2 + ".0 is staged and not locked", ""},
+		"nothing staged":        {func(b *osHost) {}, 0, "rebooting\n", "rebooted unlocked\n"},
+		"staged and locked":     {func(b *osHost) { b.Want(b.stage(d), 0, "staged and locked") }, 0, "rebooting\n", "rebooted locked\n"},
+		"staged and not locked": {unlock, hostscript.ScriptChanged, moduletest.V2 + ".0 is staged and not locked", ""},
+		"other arguments next": {func(b *osHost) {
+			b.Write("pending", moduletest.V1+" lab:lab/stable")
+			b.Write("pending-serial", "1")
+		}, hostscript.ScriptChanged, "would boot " + moduletest.V1 + ".1, not the running " + moduletest.V1 + ".0", ""},
 		"taken away again":       {func(b *osHost) { unlock(b); b.Run("ostree admin undeploy 0") }, 0, "rebooting\n", "rebooted unlocked\n"},
 		"no ostree at all":       {func(b *osHost) { b.Write("fail-status", "error: opening repo") }, 0, "rebooting\n", "rebooted unlocked\n"},
 		"status is not known":    {func(b *osHost) { unlock(b); b.Write("fail-status", "error: opening repo") }, 1, "error: opening repo", ""},

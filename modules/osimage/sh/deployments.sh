@@ -1,7 +1,8 @@
-# read_deployments reads the deployments. It sets three variables to commits: booted, first
-# (the next to boot, unless one is staged) and marked (the rollback deployment of the
-# tools). It sets index, osname and version (COMMIT.SERIAL) of the previous OS, or sets
-# them to nothing if the host no longer has that OS. It needs: previous (commit).
+# read_deployments reads the deployments. It sets booted and first (the next to boot, unless
+# one is staged) to COMMIT.SERIAL, because deployments of one commit may have other kernel
+# arguments, and marked (the rollback deployment of the tools) to a commit. It sets index,
+# osname and version (COMMIT.SERIAL) of the previous OS, or sets them to nothing if the host
+# no longer has that OS. It needs: previous (commit).
 read_deployments() {
 	booted='' first='' marked='' index='' previousname='' version=''
 	n=-1
@@ -12,9 +13,9 @@ read_deployments() {
 note_deployment() {
 	n=$((n + 1))
 	if is_staged; then return 0; fi
-	first=${first:-${id%.*}}
+	first=${first:-$id}
 	if [ -n "$running" ]; then
-		booted=${id%.*}
+		booted=$id
 		return 0
 	fi
 	case $marks in *' (rollback)'*) marked=${id%.*} ;; esac

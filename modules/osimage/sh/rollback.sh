@@ -7,16 +7,17 @@ refuse_rollback() {
 	exit 79
 }
 read_deployments
-commit_is_os "$booted" "$bad" || {
-	if [ "$booted" = "$previous" ] || commit_is_os "$booted" "$good"; then
+runs=${booted%.*}
+commit_is_os "$runs" "$bad" || {
+	if [ "$runs" = "$previous" ] || commit_is_os "$runs" "$good"; then
 		refuse_changed "rollback: the host runs $good already, and not $bad"
 	fi
-	refuse_changed "rollback: the host runs $booted, which is not $bad"
+	refuse_changed "rollback: the host runs $runs, which is not $bad"
 }
 [ -n "$index" ] || refuse_rollback "the host has not got $good any more, so there is nothing to go back to"
 case $tool in
 ostree) ;;
-*) [ "$first" = "$previous" ] || [ "$marked" = "$previous" ] || refuse_rollback "$tool would go back to ${marked:-nothing}, which is not $good" ;;
+*) [ "${first%.*}" = "$previous" ] || [ "$marked" = "$previous" ] || refuse_rollback "$tool would go back to ${marked:-nothing}, which is not $good" ;;
 esac
 
 # The file keeps only the latest digests, in order: no others are needed.

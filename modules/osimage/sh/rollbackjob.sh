@@ -8,10 +8,10 @@ prepare_reboot() {
 	read_staged
 	if [ -n "$staged" ]; then drop_staged; fi
 	read_deployments
-	if [ "$first" != "$previous" ]; then restore_previous; fi
+	if [ "${first%.*}" != "$previous" ]; then restore_previous; fi
 	read_staged
 	read_deployments
-	[ -z "$staged" ] && [ "$first" = "$previous" ] || {
+	[ -z "$staged" ] && [ "${first%.*}" = "$previous" ] || {
 		say "rollback: the host would still not boot $good, but ${staged:-$first}"
 		exit 1
 	}
