@@ -33,6 +33,7 @@ type Facts struct {
 	Problems         []string              `json:"problems,omitempty"`          // facts that could not be gathered, each with the reason
 	OSProblem        string                `json:"os_problem,omitempty"`        // why the deployments, or which of them is booted, are not known; one of Problems
 	BootLacksBytes   int64                 `json:"boot_lacks_bytes,omitempty"`  // bytes that the kernel and the initramfs of the staged OS lack in /boot
+	NextBoot         string                `json:"next_boot,omitempty"`         // ID of the deployment that the boot loader starts next, if it is not the booted one
 	BootState        string                `json:"boot_state,omitempty"`        // digest of the contents of /boot, if the hold has a NotBooted
 	KernelArgs       []string              `json:"kernel_args,omitempty"`       // kernel arguments of this boot, in order
 	Kernel           string                `json:"kernel,omitempty"`            // release of the running kernel; only asked for if a configuration demands a type of kernel

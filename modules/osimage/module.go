@@ -135,7 +135,7 @@ func findChanges(d engine.Desired, f engine.Facts) ([]engine.Change, error) {
 		}}, changes...)
 	}
 	if len(changes) == 0 {
-		return nil, nil
+		return nil, nextBootProblem(f)
 	}
 	if err := bootProblem(newUpdate(d, f, changes), f); err != nil {
 		return nil, err

@@ -83,6 +83,7 @@ func readOstree(o engine.Outputs, f engine.Facts) engine.Facts {
 	if problem != "" {
 		f = withProblem(f, problem)
 	}
+	f.NextBoot = nextBoot(f.Deployments)
 	if out := o["ostree version"]; out.Code == 0 {
 		f.Reboots.Ostree, _ = yamlVersion("ostree", out.Stdout)
 	}

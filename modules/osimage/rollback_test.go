@@ -274,12 +274,87 @@ func TestARollbackThatIsDoneAgainStays(t *testing.T) {
 		old := b.gatherFacts(d).Booted().Digest
 		script := b.failNewOS(d)
 		b.Write("fail-reboot", "Call to Reboot failed: Access denied")
-		b.Want(b.Run(script), 1, "Access denied")
+		code := 1
+		if b.read("ostree-version") == "2022.7" {
+			code = hostscript.ScriptHalfDone
+		}
+		b.Want(b.Run(script), code, "Access denied")
 		b.Remove("fail-reboot")
 		b.Want(b.Run(script), 0, "rebooting back into "+old)
 		b.simulateBoot()
 		b.isBack(d, old)
 		b.Want(b.Run(script), hostscript.ScriptChanged, "runs "+old+" already")
+	})
+}
+
+// A rollback whose reboot is refused, or comes too late, leaves the running OS as the default: a power cut must not start
+// an OS that nobody expects.
+func TestARollbackWithoutARebootIsUndone(t *testing.T) {
+	refuse := func(b *osHost, script string) engine.Output {
+		b.Write("fail-reboot", "Call to Reboot failed: Access denied")
+		defer b.Remove("fail-reboot")
+		return b.Run(script)
+	}
+	comeLate := func(b *osHost, script string) engine.Output {
+		late := strings.Replace(script, "\nsystemd-run --quiet", "\necho 1300.00 9.00 >/proc/uptime\nsystemd-run --quiet", 1)
+		defer b.Write("proc/uptime", b.read("proc/uptime"))
+		return b.Run(late)
+	}
+	for name, c := range map[string]struct {
+		run  func(*osHost, string) engine.Output
+		code int
+	}{"refused": {refuse, 1}, "late": {comeLate, hostscript.ScriptChanged}} {
+		t.Run(name, func(t *testing.T) {
+			backSites(t, func(b *osHost, s site, d engine.Desired) {
+				longtest.SkipOthers(b.T, s.os.Driver+" "+name, "ostree refused", "rpm-ostree late")
+				old := b.gatherFacts(d).Booted().Digest
+				script := b.failNewOS(d)
+				if b.read("ostree-version") == "2022.7" { // it has no command for this
+					b.Want(c.run(b, script), hostscript.ScriptHalfDone, "would boot "+old)
+					if _, err := findChanges(d, b.gatherFacts(d)); err == nil || !strings.Contains(err.Error(), "would boot") {
+						b.T.Errorf("it counts as a host that matches: %v", err)
+					}
+					return
+				}
+				b.Want(c.run(b, script), c.code, "")
+				f := b.gatherFacts(d)
+				if changes, err := findChanges(d, f); f.Stopping || err != nil || len(changes) > 0 {
+					b.T.Errorf("not as before: %v, %v", changes, err)
+				}
+				b.Want(b.Run(script), 0, "rebooting back into "+old)
+				b.simulateBoot()
+				b.isBack(d, old)
+			})
+		})
+	}
+}
+
+// A rollback that is killed before its reboot leaves the previous OS as the default. Until somebody corrects that, or the host
+// reboots, the host does not count as one that matches: no run releases it.
+func TestAHostThatWouldBootAnotherOSDoesNotMatch(t *testing.T) {
+	onSites(t, []string{"ostree", "ostree 2026.4", "rpm-ostree image", "bootc"}, func(b *osHost, s site, d engine.Desired) {
+		old := b.gatherFacts(d).Booted().Digest
+		script := b.failNewOS(d)
+		killed := strings.ReplaceAll(script, "\n[ \"$late\" -le 90 ] ||", "\nkill -KILL $$\n[ \"$late\" -le 90 ] ||")
+		if killed == script {
+			t.Fatal("the script has no such line")
+		}
+		b.Run(killed)
+		f := b.gatherFacts(d)
+		changes, err := findChanges(d, f)
+		if err == nil || !strings.Contains(err.Error(), "would boot") || !strings.Contains(err.Error(), engine.ShortDigest(old)) {
+			b.T.Fatalf("%v, %v in %+v", changes, err, f.Deployments)
+		}
+		next := engine.Desired{OS: &engine.OS{Driver: d.OS.Driver, Remote: "lab", Ref: "lab/stable", Commit: moduletest.V3}}
+		if d.OS.Image != "" {
+			next.OS = &engine.OS{Driver: d.OS.Driver, Image: image1[:len(image1)-1] + "c"}
+		}
+		if changes, err := findChanges(next, f); err != nil || len(changes) == 0 {
+			b.T.Errorf("another OS, which becomes the default, does not replace it: %v, %v", changes, err)
+		}
+		b.Want(b.Run(script), 0, "rebooting back into "+old) // as by a person, or by a run that still waits
+		b.simulateBoot()
+		b.isBack(d, old)
 	})
 }
 

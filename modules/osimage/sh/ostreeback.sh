@@ -1,3 +1,7 @@
+# restore_running fails with an ostree that cannot change the order: to remove the deployment
+# that restore_previous has made would remove the previous OS from the host.
+restore_running() { ostree admin set-default "$bootedindex"; }
+
 # Some versions of ostree cannot change the order of deployments. Then the script
 # deploys the previous commit again, with the kernel arguments of its boot loader
 # entry. The new deployment has the current /etc, not the previous one.
