@@ -109,6 +109,9 @@ func wrongOS(f engine.Facts, want engine.AwaitBoot) error {
 	if f.FinalizeProblem != "" {
 		failure.Cause += ": the OS tool reports: " + f.FinalizeProblem
 	}
+	if want.Kept {
+		failure.Hint = "the host runs another OS than planned, and nothing shows why: it may have lost power before its OS was exchanged, or another deployment is the default of its boot loader (ostree admin status); the next run tries again"
+	}
 	if want.Kind.SharesKernel() && f.BootID.SharesKernel(want.BootID) && f.FinalizeProblem == "" { // the boot loader was not asked
 		failure.Hint = "the host has soft rebooted into its old root; the next run tries again; find out why (journalctl -b -u ostree-finalize-staged.service)"
 		return failure

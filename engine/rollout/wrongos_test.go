@@ -34,7 +34,7 @@ func TestWrongOSAfterAPowerCut(t *testing.T) {
 		"its boot fell back":              {engine.Facts{Deployments: []engine.Deployment{{Digest: "new"}, booted}}, engine.AwaitBoot{Digest: "new"}, "new", "no run reboots it"},
 		"it was rolled back":              {engine.Facts{Deployments: []engine.Deployment{booted, {Digest: "new"}}}, engine.AwaitBoot{Digest: "new"}, "new", "no run reboots it"},
 		"an older OS is present":          {engine.Facts{Deployments: []engine.Deployment{booted, {Digest: "older"}}}, engine.AwaitBoot{Digest: "new"}, "", "the next run tries again"},
-		"the power was cut before a kept": {engine.Facts{Deployments: []engine.Deployment{booted, {Digest: "new"}}}, kept, "", "the next run tries again"},
+		"the power was cut before a kept": {engine.Facts{Deployments: []engine.Deployment{booted, {Digest: "new"}}}, kept, "", "or another deployment is the default of its boot loader"},
 		"it soft rebooted into its old root": {
 			engine.Facts{BootID: "b+1", Deployments: []engine.Deployment{{Digest: "new"}, booted}},
 			engine.AwaitBoot{BootID: "b", Digest: "new", Kind: engine.SoftReboot},

@@ -36,14 +36,15 @@ func finalizeSteps(t engine.Target, u osUpdate) []engine.Step {
 // PlainReboot returns the steps that reboot a host into the running OS, for
 // changes that take effect at boot. The reboot is refused if an unlocked
 // deployment is staged, or if another one is the default, because the host would boot that deployment. A full reboot
-// drops a staged and locked deployment, which must then be staged again.
+// drops a staged and locked deployment, which must then be staged again. The steps wait for a boot of the running OS, if
+// the facts have it: the default may change after its check, and the boot loader may start another deployment.
 func PlainReboot(t engine.Target) []engine.Step {
 	return rebootSteps(t, "reboot", plainOrderText, map[string]string{"digest": "", "args": ""})
 }
 
 // rebootSteps returns the steps that sync the disks, run an order with its check, reboot the host
-// if the check passes, and wait for another boot with the OS vars["digest"] (""
-// for any OS). The reboot is of the kind t.Reboot.
+// if the check passes, and wait for another boot with the OS vars["digest"] ("": the running OS,
+// or any one if it is not known). The reboot is of the kind t.Reboot.
 func rebootSteps(t engine.Target, name string, text *engine.SharedText, vars map[string]string) []engine.Step {
 	digest, what := vars["digest"], ""
 	if digest != "" {
@@ -62,6 +63,9 @@ func rebootSteps(t engine.Target, name string, text *engine.SharedText, vars map
 	}
 	if kind != "" {
 		order.Vars["kind"] = string(kind)
+	}
+	if booted := t.Facts.Booted(); digest == "" && booted != nil {
+		digest = booted.Digest
 	}
 	return []engine.Step{syncDisks(t), orderReboot(t, rebootOrder{name, what, order, job}), {
 		Name: "wait for boot", On: t.Host.Name,

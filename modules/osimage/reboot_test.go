@@ -21,10 +21,22 @@ func (b *osHost) plainRebootStep() string {
 	return moduletest.OrderOf(PlainReboot(moduletest.Target(engine.Desired{}, f)))
 }
 
-func TestAPlainRebootWaitsForAnyOSOfAnotherBoot(t *testing.T) {
-	steps := PlainReboot(moduletest.Target(engine.Desired{}, engine.Facts{BootID: moduletest.Boot}))
-	if len(steps) != 3 || !steps[1].Reboots || steps[2].Do.AwaitBoot == nil || *steps[2].Do.AwaitBoot != (engine.AwaitBoot{BootID: moduletest.Boot}) {
-		t.Errorf("%+v", steps)
+// A plain reboot returns to the running OS. On a host without an os block, no probe reads the OS, so any OS of another boot will do.
+func TestAPlainRebootWaitsForTheRunningOS(t *testing.T) {
+	unknown := engine.Facts{BootID: moduletest.Boot}
+	known := unknown
+	known.Deployments = []engine.Deployment{{Digest: moduletest.V2, Staged: true, Locked: true}, {Digest: moduletest.V1, Booted: true}}
+	for _, c := range []struct {
+		facts engine.Facts
+		want  engine.AwaitBoot
+	}{
+		{unknown, engine.AwaitBoot{BootID: moduletest.Boot}},
+		{known, engine.AwaitBoot{BootID: moduletest.Boot, Digest: moduletest.V1, Kept: true}},
+	} {
+		steps := PlainReboot(moduletest.Target(engine.Desired{}, c.facts))
+		if len(steps) != 3 || !steps[1].Reboots || steps[2].Do.AwaitBoot == nil || *steps[2].Do.AwaitBoot != c.want {
+			t.Errorf("%+v", steps)
+		}
 	}
 }
 

@@ -91,7 +91,7 @@ func (m tasks) planSteps(t engine.Target, changes []engine.Change) engine.Steps 
 	for _, p := range arrangeTasks(m.play, t.Host.Name) {
 		switch {
 		case p.Module == engine.RebootTask && !m.early && p.change:
-			s.Reboot = taskReboot(t)
+			s.Reboot = osimage.PlainReboot(t)
 		case p.at == beforeWrite && m.early:
 			early = append(early, p)
 		case p.at == withActions && !m.early:

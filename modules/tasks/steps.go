@@ -12,7 +12,6 @@ import (
 	"holdfast/engine/hostscript"
 	"holdfast/engine/rules"
 	"holdfast/modules/hostconfig"
-	"holdfast/modules/osimage"
 	"holdfast/modules/shell"
 )
 
@@ -148,19 +147,6 @@ func (p placedTask) defragSteps(t engine.Target) []engine.Step {
 	return []engine.Step{{
 		Name: p.Name, On: t.Host.Name, Do: engine.Op{Defragment: &engine.Defragment{Cluster: t.Cluster.Name}}, Timeout: defragTimeout, ChangesHost: true,
 	}}
-}
-
-// taskReboot keeps the running OS: the last step waits for a boot of it.
-func taskReboot(t engine.Target) []engine.Step {
-	steps := osimage.PlainReboot(t)
-	for i, s := range steps {
-		if booted := t.Facts.Booted(); s.Do.AwaitBoot != nil && booted != nil {
-			wait := *s.Do.AwaitBoot
-			wait.Digest = booted.Digest
-			steps[i].Do.AwaitBoot = &wait
-		}
-	}
-	return steps
 }
 
 func inSeconds(d engine.Duration) string {
