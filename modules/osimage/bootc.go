@@ -80,8 +80,8 @@ func (bootc) readStatus(o engine.Outputs, f engine.Facts) engine.Facts {
 	keep(host.Status.Staged, func(d *engine.Deployment) { d.Staged, d.NoSoftTarget = true, !host.Status.Staged.SoftRebootCapable })
 	keep(host.Status.Booted, func(d *engine.Deployment) { d.Booted, d.Locked = true, false })
 	keep(host.Status.Rollback, func(d *engine.Deployment) { d.Rollback, d.Locked = true, false })
-	for i := range host.Status.OtherDeployments {
-		keep(&host.Status.OtherDeployments[i], func(d *engine.Deployment) { d.Locked = false })
+	for _, other := range host.Status.OtherDeployments {
+		keep(other, func(d *engine.Deployment) { d.Locked = false })
 	}
 	if len(f.Deployments) > maxDeployments {
 		f.Deployments = nil

@@ -265,8 +265,12 @@ func statusJSON(text string, fromText []engine.Deployment) ([]engine.Deployment,
 	if err := json.Unmarshal([]byte(text), &status); err != nil {
 		return nil, err
 	}
+	deployments, err := status.Deployments.elements()
+	if err != nil {
+		return nil, err
+	}
 	var list []engine.Deployment
-	for _, s := range status.Deployments {
+	for _, s := range deployments {
 		if !shell.IsHexadecimal(s.Checksum, 64) {
 			return nil, fmt.Errorf("a deployment has the checksum %q", s.Checksum)
 		}

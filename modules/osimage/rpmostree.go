@@ -46,8 +46,13 @@ func (rpmOstree) readStatus(o engine.Outputs, f engine.Facts) engine.Facts {
 	var status struct {
 		Deployments deploymentList[rpmDeployment]
 	}
+	var deployments []*rpmDeployment
 	if problem == "" {
-		if err := json.Unmarshal([]byte(text), &status); err != nil {
+		err := json.Unmarshal([]byte(text), &status)
+		if err == nil {
+			deployments, err = status.Deployments.elements()
+		}
+		if err != nil {
 			problem = "rpm-ostree status: " + err.Error()
 		}
 	}
@@ -57,7 +62,7 @@ func (rpmOstree) readStatus(o engine.Outputs, f engine.Facts) engine.Facts {
 		return withProblem(f, problem)
 	}
 	var list []engine.Deployment
-	for _, d := range status.Deployments {
+	for _, d := range deployments {
 		list = append(list, d.toDeployment(f.Deployments))
 	}
 	f.Deployments = list
