@@ -22,7 +22,7 @@ func Compare(old, new resource.Config, policy Policy) (Diff, error) {
 	c.compareFiles(old, new)
 	c.compareUnits(old, new)
 	c.compareAccounts(old, new)
-	c.diff.Actions = c.requested.sortActions()
+	c.diff.Actions = sortActions(c.requested)
 	return c.diff, nil
 }
 
@@ -30,7 +30,7 @@ func Compare(old, new resource.Config, policy Policy) (Diff, error) {
 type comparison struct {
 	policy    Policy
 	diff      Diff
-	requested requestedActions
+	requested []requestedAction
 }
 
 func (c *comparison) addChange(change Change, v decision) {
@@ -38,7 +38,9 @@ func (c *comparison) addChange(change Change, v decision) {
 	change.Class = rebootClassOf(change.Kind, c.policy.links.Resolve(change.Name))
 	change.Reason = strings.Join(slices.DeleteFunc([]string{change.Reason, v.why}, func(s string) bool { return s == "" }), "; ")
 	c.diff.Changes = append(c.diff.Changes, change)
-	c.requested.addActions(v)
+	for i, a := range v.actions {
+		c.requested = append(c.requested, requestedAction{action: a, decision: v, index: i})
+	}
 }
 
 // comparer identifies the elements of a list and compares them.
@@ -169,11 +171,6 @@ func joinParts(sides []string) string {
 	return strings.Join(sides[:len(sides)-1], ", ") + " and " + sides[len(sides)-1] + " changed"
 }
 
-// requestedActions collects the actions that changes request.
-type requestedActions struct {
-	list []requestedAction
-}
-
 // requestedAction is an action that a rule requests.
 type requestedAction struct {
 	action   engine.Action
@@ -181,17 +178,10 @@ type requestedAction struct {
 	index    int // position in the actions of the rule
 }
 
-func (p *requestedActions) addActions(v decision) {
-	for i, a := range v.actions {
-		p.list = append(p.list, requestedAction{action: a, decision: v, index: i})
-	}
-}
-
 // sortActions returns each action once, in execution order, with all rules that
 // request the action. A reboot replaces all other actions except the drain, and
 // any action replaces "none".
-func (p *requestedActions) sortActions() []Action {
-	list := slices.Clone(p.list)
+func sortActions(list []requestedAction) []Action {
 	has := func(t engine.ActionType) bool {
 		return slices.ContainsFunc(list, func(w requestedAction) bool { return w.action.Type == t })
 	}

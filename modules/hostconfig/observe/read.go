@@ -80,7 +80,6 @@ func (l *probeReader) splitSections(text string) error {
 }
 
 func (l *probeReader) readRecord(c resource.Config) error {
-	list := record.Subjects(c)
 	configs := []resource.Config{c}
 	if lines := l.parts["record"]; lines != nil {
 		text := strings.Join(lines, "\n")
@@ -89,9 +88,9 @@ func (l *probeReader) readRecord(c resource.Config) error {
 			return fmt.Errorf("%s %w", record.Path, err)
 		}
 		l.facts.Applied = a
-		list = append(list, record.RecordedSubjects(*a)...)
 		configs = append(configs, record.Configs(*a)...)
 	}
+	list := record.Subjects(configs...)
 	slices.Sort(list)
 	list = slices.Compact(list)
 	for _, line := range list {

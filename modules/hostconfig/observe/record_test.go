@@ -59,7 +59,7 @@ func TestRecordRoundTrip(t *testing.T) {
 			t.Fatal(err)
 		}
 		out, err := exec.Command(pathtest.Shell(), "-c", "export LC_ALL=C; record="+hostscript.Quote(file)+" maxrecord=1000000\nsay() {"+sed+"\nprint_recorded").Output()
-		if want := strings.Join(record.RecordedSubjects(a), "\n"); err != nil || strings.TrimRight(string(out), "\n") != want {
+		if want := strings.Join(record.Subjects(record.Configs(a)...), "\n"); err != nil || strings.TrimRight(string(out), "\n") != want {
 			t.Fatalf("%v\ngot  %q\nwant %q\n%s", err, out, want, data)
 		}
 	})

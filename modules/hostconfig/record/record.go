@@ -43,20 +43,13 @@ func Configs(a resource.Record) []resource.Config {
 	return []resource.Config{a.Config, a.Unfinished.Config}
 }
 
-// RecordedSubjects returns the list of resources with which the file of a record
-// begins.
-func RecordedSubjects(a resource.Record) []string {
-	configs := Configs(a)
-	return append(subjectLines(configs...), inheritLines(configs...)...)
-}
-
 // Encode encodes a record as JSON: each line has one member, or one element of a
 // list. The list of resources comes first, so that probe.sh can read it without a
 // JSON parser.
 func Encode(a resource.Record) []byte {
 	var b bytes.Buffer
 	b.WriteString("{\n\"about\":[\n")
-	for i, line := range RecordedSubjects(a) {
+	for i, line := range Subjects(Configs(a)...) {
 		if i > 0 {
 			b.WriteString(",\n")
 		}
@@ -103,9 +96,11 @@ func Decode(text string) (*resource.Record, error) {
 	case a.Schema != resource.RecordSchema:
 		return nil, fmt.Errorf("is of schema %d, and this holdfast knows %d; use the version that wrote it, or a later one", a.Schema, resource.RecordSchema)
 	}
-	for _, p := range append(Paths(a.Config), unfinishedPaths(a)...) {
-		if !path.IsAbs(p) || path.Clean(p) != p {
-			return nil, fmt.Errorf("names %q, which is not an absolute path in its shortest form; %s", p, RepairHint)
+	for _, c := range Configs(a) {
+		for _, p := range Paths(c) {
+			if !path.IsAbs(p) || path.Clean(p) != p {
+				return nil, fmt.Errorf("names %q, which is not an absolute path in its shortest form; %s", p, RepairHint)
+			}
 		}
 	}
 	return &a, nil
@@ -114,18 +109,11 @@ func Decode(text string) (*resource.Record, error) {
 // RepairHint tells the operator how to handle a record that cannot be used.
 const RepairHint = "put back a copy of this file, or remove the file: without it, holdfast takes the files that are there for the host's own"
 
-func unfinishedPaths(a resource.Record) []string {
-	if a.Unfinished == nil {
-		return nil
-	}
-	return Paths(a.Unfinished.Config)
-}
-
-// Subjects returns the lines that tell probe.sh which resources to probe. Lines of
-// the kind inherit name the files to which a configuration appends text: probe.sh
-// reads these files and their originals.
-func Subjects(c resource.Config) []string {
-	return append(subjectLines(c), inheritLines(c)...)
+// Subjects returns the lines that tell probe.sh which resources to probe. The file
+// of a record begins with them. Lines of the kind inherit name the files to which a
+// configuration appends text: probe.sh reads these files and their originals.
+func Subjects(configs ...resource.Config) []string {
+	return append(subjectLines(configs...), inheritLines(configs...)...)
 }
 
 // subjectLines returns the resources of configurations as sorted lines. Each line
