@@ -1,18 +1,14 @@
 package hostconfig
 
 import (
+	"reflect"
 	"slices"
 
 	"holdfast/engine"
 	"holdfast/engine/resource"
-	"holdfast/engine/rules"
 )
 
-func (a *accountDiff) addAccountEdits(changes []rules.Change, contents map[string][]byte, w *hostWrite) {
-	differs := map[subject]bool{}
-	for _, c := range changes {
-		differs[subject{c.Kind, c.Name}] = true
-	}
+func (a *accountDiff) addAccountEdits(differs map[subject]bool, contents map[string][]byte, w *hostWrite) {
 	need := func(digest string) {
 		if digest != "" {
 			w.data[digest] = contents[digest]
@@ -32,13 +28,10 @@ func (a *accountDiff) addAccountEdits(changes []rules.Change, contents map[strin
 			w.groups = append(w.groups, e)
 		}
 	}
-	recorded := map[string]resource.User{}
-	for _, u := range a.was.Users {
-		recorded[u.Name] = u
-	}
 	for _, u := range a.want.Users {
 		if differs[subject{engine.UserKind, u.Name}] {
-			e := a.newLoginEdit(recorded[u.Name], u)
+			recorded, _ := findUser(a.was.Users, u.Name)
+			e := a.newLoginEdit(recorded, u)
 			w.users = append(w.users, e)
 			if e.password {
 				need(u.PasswordHash)
@@ -98,7 +91,7 @@ func (a *accountDiff) newLoginEdit(was, want resource.User) loginEdit {
 	}
 	seen, _ := a.seenUser(want)
 	e.revive = seen.Retired
-	e.account = !sameAccount(seen.Account, want.Account)
+	e.account = !reflect.DeepEqual(seen.Account, want.Account)
 	e.password = want.PasswordHash != "" && want.PasswordHash != e.was.Password || want.PasswordHash == "" && (was.PasswordHash != "" || e.revive)
 	e.back = e.password && want.PasswordHash == "" && a.origins[want.Name] == resource.FoundAccount
 	e.keep = e.password && want.PasswordHash != "" && a.keepsHash(want.Name)

@@ -197,13 +197,15 @@ func TestAFailureIsKnownThoughTheConnectionIsGone(t *testing.T) {
 	b.Put("/etc/a/x", "", 0o644)
 	b.Put("/etc/mine", "", 0o644)
 	w := b.planWrite(contents{}, testEdit{path: "/etc/a", mode: -1}) // prints that the directory stays
-	script, uploads := w.buildScript()
-	out := b.RunScript(slices.Concat(engine.NewScript("exec >&- 2>&-\n"), script), uploads)
+	closed := func(x engine.Exec) engine.Exec {
+		x.Script = slices.Concat(engine.NewScript("exec >&- 2>&-\n"), x.Script)
+		return x
+	}
+	out := b.RunScript(closed(w.buildScript()))
 	if out.Code != 0 || b.Read(record.Path) != `{"before":1}` {
 		t.Errorf("%+v", out)
 	}
-	script, uploads = actScript(moduletest.By("r1"), action(engine.ReloadUnit, "none.service"), []byte("failed"))
-	b.RunScript(slices.Concat(engine.NewScript("exec >&- 2>&-\n"), script), uploads)
+	b.RunScript(closed(actScript(moduletest.By("r1"), action(engine.ReloadUnit, "none.service"), []byte("failed"))))
 	if got := b.Read(record.Path); got != "failed" {
 		t.Errorf("record %q", got)
 	}

@@ -28,7 +28,7 @@ type hostWrite struct {
 	before  []byte                     // the record during the write: the old record, and the unfinished write
 	failure func(action string) []byte // returns the record to write if this action fails
 	after   []byte                     // the record after everything has taken effect
-	acts    []rules.Action             // actions of the same script, if quiet
+	acts    []rules.Action             // a quiet write carries them out in the same script
 	data    map[string][]byte          // contents and password hashes that edits name, by digest
 }
 
@@ -41,31 +41,18 @@ type pathEdit struct {
 	inherits    bool               // a file gets owner and mode of the file that it replaces
 	save        bool               // keep the existing file as the original
 	restore     bool               // the path is removed, and has an original to restore
-	original    string             // name of the original; "": record.OriginalName
+	original    string             // name of the original
 	source      string             // uploaded file with the contents, mode and owner of this path, see assignSources
 	late        bool               // the same write creates the owner of this path, or changes its ID
 	targetComes bool               // the same write has the target of this hard link
 }
 
 func (x *configDiff) buildWrite(t engine.Target) hostWrite {
-	w := hostWrite{owner: t.Owner(), boot: x.boot, data: map[string][]byte{}}
-	before, after := x.buildRecords(t)
-	w.before, w.after = record.Encode(before), record.Encode(after)
-	w.addsArgs = len(x.args.newArgs()) > 0
-	failures := map[string][]byte{}
-	w.failure = func(action string) []byte {
-		if failures[action] == nil {
-			u := *before.Unfinished
-			u.Failed = action
-			failed := before
-			failed.Unfinished = &u
-			failures[action] = record.Encode(failed)
-		}
-		return failures[action]
-	}
-	x.accounts.addAccountEdits(x.diff.Changes, t.Desired.Contents, &w)
+	w := hostWrite{owner: t.Owner(), boot: x.boot, addsArgs: len(x.args.newArgs()) > 0, acts: scriptedActions(x.diff.Actions), data: map[string][]byte{}}
+	x.accounts.addAccountEdits(changedSubjects(x.diff), t.Desired.Contents, &w)
 	x.addNodeEdits(t.Desired, &w)
 	x.units.addUnitEdits(&w)
+	x.addRecords(t, &w)
 	return w
 }
 
@@ -77,15 +64,14 @@ func (x *configDiff) addNodeEdits(d engine.Desired, w *hostWrite) {
 	follows := x.entriesOfRenumbered(w.renumberedAccounts())
 	for _, e := range x.entries {
 		n := x.facts.Nodes[e.path]
-		edit := x.newEdit(e.pathState)
 		// A file or link that holdfast does not own is the host's original, which the script saves before it replaces it.
-		edit.save = !x.base.owned[e.path] && (n.Type == resource.PathFile || n.Type == resource.PathLink)
-		if follows[e.path] && !x.base.hasRecord {
-			edit.save = false // it comes from the provisioning, and has no original
-		}
-		if !follows[e.path] && (e.matchesHost(x.facts.Nodes) && !x.subjects.followingLinks[e.about] && !(x.base.hasRecord && edit.save) || x.subjects.isReportOnly(e.about)) {
+		original := !x.base.owned[e.path] && (n.Type == resource.PathFile || n.Type == resource.PathLink)
+		matches := e.matchesHost(x.facts.Nodes) && !x.subjects.followingLinks[e.about] && !(x.base.hasRecord && original)
+		if (matches || x.subjects.isReportOnly(e.about)) && !follows[e.path] {
 			continue
 		}
+		edit := x.newEdit(e.pathState)
+		edit.save = original && (x.base.hasRecord || !follows[e.path]) // a file from the provisioning has no original
 		w.edits = append(w.edits, edit)
 		if e.kind == resource.PathFile {
 			w.data[e.data] = x.dataOf(d, e)
@@ -102,14 +88,14 @@ func (x *configDiff) addNodeEdits(d engine.Desired, w *hostWrite) {
 
 func (x *configDiff) newEdit(want pathState) pathEdit {
 	e := newPathEdit(want, x.facts.Nodes[want.path])
-	e.original = x.facts.OriginalNames[want.path]
+	e.original = cmp.Or(x.facts.OriginalNames[want.path], e.original)
 	return e
 }
 
 // newPathEdit returns the change from one state of a path to another. Settings that
 // the new state leaves open stay, or are those of root's new files.
 func newPathEdit(want pathState, was resource.PathFacts) pathEdit {
-	e := pathEdit{pathState: want, was: was, about: want.path}
+	e := pathEdit{pathState: want, was: was, about: want.path, original: record.OriginalName(want.path)}
 	same := was.Type == want.kind
 	e.inherits = same && want.kind == resource.PathFile && want.mode < 0 && want.user == "" && want.group == ""
 	if !same {
@@ -126,8 +112,8 @@ func newPathEdit(want pathState, was resource.PathFacts) pathEdit {
 }
 
 func (x *configDiff) dataOf(d engine.Desired, e desiredEntry) []byte {
-	if e.write != nil {
-		return e.write()
+	if e.about.domain == engine.UnitKind {
+		return []byte(e.text)
 	}
 	if data, ok := x.contents[e.data]; ok {
 		return data

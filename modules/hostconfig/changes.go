@@ -44,10 +44,6 @@ func (x *configDiff) listChanges() []engine.Change {
 	}}
 }
 
-func (x *configDiff) hasDrift() bool {
-	return slices.ContainsFunc(x.diff.Changes, func(c rules.Change) bool { return x.subjects.isDrift(subject{c.Kind, c.Name}) })
-}
-
 func (x *configDiff) matchesRecord() bool {
 	a := x.facts.Applied
 	return a != nil && a.Unfinished == nil && sameRecord(withoutHostDigests(a.Config), x.desired)

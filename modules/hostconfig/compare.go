@@ -1,7 +1,6 @@
 package hostconfig
 
 import (
-	"reflect"
 	"slices"
 	"strconv"
 
@@ -11,11 +10,17 @@ import (
 	"holdfast/modules/hostconfig/observe"
 )
 
-// comparedConfig returns the observed configuration, without resources that have
-// not taken effect. If the documents change a unit or user, it returns the
-// applied version: only that version has the settings that the documents have
-// dropped.
-func (x *configDiff) comparedConfig() resource.Config {
+// comparedConfig decides how the differences of each resource count, from the
+// changes of the documents. It returns the observed configuration, without
+// resources that have not taken effect. If the documents change a unit or user,
+// it returns the applied version: only that version has the settings that the
+// documents have dropped.
+func (x *configDiff) comparedConfig(documents rules.Diff, repair bool) resource.Config {
+	x.subjects = newSubjectStates(x.base, documents, repair)
+	x.accounts = &accountDiff{facts: x.facts, was: x.was, want: x.want, subjects: x.subjects}
+	x.accounts.origins = x.accounts.findOrigins()
+	x.units = &unitDiff{facts: x.facts, was: x.was, want: x.want, entries: x.entries, leaving: x.leaving, hasRecord: x.base.hasRecord, subjects: x.subjects}
+	x.markFollowingLinks()
 	was := x.withoutMoved(x.was)
 	old := resource.Config{Fixed: was.Fixed}
 	old.Files = comparedResources(x, resourceSides[resource.File]{engine.FileKind, was.Files, x.want.Files, func(f resource.File) string { return f.Path }, x.seenFile})
@@ -138,8 +143,6 @@ func (x *configDiff) seenLink(l resource.Link) (resource.Link, bool) {
 	return l, true
 }
 
-func sameAccount(a, b resource.Account) bool { return reflect.DeepEqual(a, b) }
-
 func (want pathState) matchesHost(nodes map[string]resource.PathFacts) bool {
 	n := nodes[want.path]
 	switch {
@@ -166,12 +169,16 @@ type subjectStates struct {
 }
 
 func newSubjectStates(b *baseline, documents rules.Diff, repair bool) *subjectStates {
-	s := &subjectStates{repair: repair, changed: map[subject]bool{}, followingLinks: map[subject]bool{}, notInEffect: setOf(b.touched)}
-	s.onRecord = b.hasRecord && unfinishedWrite(b.facts.Applied) == nil
-	for _, c := range documents.Changes {
-		s.changed[subject{c.Kind, c.Name}] = true
+	onRecord := b.hasRecord && unfinishedWrite(b.facts.Applied) == nil
+	return &subjectStates{repair: repair, onRecord: onRecord, changed: changedSubjects(documents), followingLinks: map[subject]bool{}, notInEffect: setOf(b.touched)}
+}
+
+func changedSubjects(d rules.Diff) map[subject]bool {
+	changed := make(map[subject]bool, len(d.Changes))
+	for _, c := range d.Changes {
+		changed[subject{c.Kind, c.Name}] = true
 	}
-	return s
+	return changed
 }
 
 // isDrift reports whether a difference was not caused by the documents or by an
@@ -243,7 +250,7 @@ func (x *configDiff) withMovedDropins(u resource.Unit, was map[string]subject) r
 			continue
 		}
 		for _, d := range w.Dropins {
-			e := unitEntries(resource.Unit{Name: w.Name, Dropins: []resource.Dropin{d}})[0]
+			e := dropinFile(w.Name, d)
 			other, had := was[e.path]
 			if had && other != e.about && !x.subjects.needsRedo(other) && e.matchesHost(x.facts.Nodes) {
 				u.Dropins = append(slices.Clone(u.Dropins), d)

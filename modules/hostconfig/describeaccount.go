@@ -20,13 +20,12 @@ func (a *accountDiff) describeUserChange(name string) (before, after string) {
 	if a.isRetired(name) {
 		before += ", locked"
 	}
-	if u, wanted := findUser(a.want.Users, name); wanted && !u.Account.Absent {
-		return a.describeDesiredUser(u, before)
-	}
-	if _, wanted := findUser(a.want.Users, name); wanted {
-		return before, absent
-	}
+	u, wanted := findUser(a.want.Users, name)
 	switch {
+	case wanted && !u.Account.Absent:
+		return a.describeDesiredUser(u, before)
+	case wanted:
+		return before, absent
 	case there && a.retiresUser(name):
 		after = "locked and expired, without the keys of holdfast"
 	case there:

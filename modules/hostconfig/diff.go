@@ -31,6 +31,36 @@ type configDiff struct {
 	args     argDiff
 }
 
+// Diff compares the host with its desired configuration. Its changes include
+// drift, also for a pool that only reports drift.
+func (module) Diff(d engine.Desired, f engine.Facts) (engine.Difference, error) {
+	if d.Config == nil || hasNothing(d, f) {
+		return engine.Difference{}, nil
+	}
+	x, err := newConfigDiff(d, f, true)
+	if err != nil {
+		return engine.Difference{}, err
+	}
+	list := x.listChanges()
+	isDrift := func(c engine.Change) bool { return c.Drift }
+	hasDrift := slices.ContainsFunc(list, isDrift)
+	return engine.Difference{Changes: list, Steps: func(t engine.Target, changes []engine.Change) engine.Steps {
+		t.Desired = d
+		if !hasDrift || slices.ContainsFunc(changes, isDrift) {
+			return x.buildSteps(t)
+		}
+		onlyWanted, err := newConfigDiff(d, f, false)
+		if err != nil { // the comparison above would have failed, too
+			return engine.Steps{}
+		}
+		return onlyWanted.buildSteps(t)
+	}}, nil
+}
+
+func hasNothing(d engine.Desired, f engine.Facts) bool {
+	return d.NoDocuments && f.Config != nil && f.Config.Problem == "" && f.Config.Applied == nil
+}
+
 // newConfigDiff compares a host with its desired configuration. Drift counts only
 // with repair.
 //
@@ -60,13 +90,12 @@ func newConfigDiff(d engine.Desired, f engine.Facts, repair bool) (*configDiff, 
 	if err != nil {
 		return nil, err
 	}
-	x.subjects = newSubjectStates(x.base, documents, repair)
-	x.setParts(f.KernelArgs)
-	x.markFollowingLinks()
+	x.args = argDiff{desired: x.desired, applied: x.facts.Applied, cmdLine: f.KernelArgs}
+	compared := x.comparedConfig(documents, repair)
 	if err := x.findObstacles(); err != nil {
 		return nil, err
 	}
-	if x.diff, err = rules.Compare(x.comparedConfig(), x.want, policy); err != nil {
+	if x.diff, err = rules.Compare(compared, x.want, policy); err != nil {
 		return nil, err
 	}
 	if u := unfinishedWrite(x.facts.Applied); u != nil && u.Failed != "" && !hasTakenEffect(u, x.boot) && !d.StopOnError {
@@ -86,12 +115,6 @@ func (x *configDiff) setSides() {
 	x.want, x.contents = x.texts.fillInherited(WithoutOSSettings(x.desired))
 	x.entries = entriesOf(x.want)
 	x.leaving = leavingEntries(entriesOf(x.was), x.entries)
-}
-
-func (x *configDiff) setParts(cmdLine []string) {
-	x.accounts = newAccountDiff(accountDiff{facts: x.facts, was: x.was, want: x.want, subjects: x.subjects})
-	x.units = &unitDiff{facts: x.facts, was: x.was, want: x.want, entries: x.entries, leaving: x.leaving, hasRecord: x.base.hasRecord, subjects: x.subjects}
-	x.args = argDiff{desired: x.desired, applied: x.facts.Applied, cmdLine: cmdLine}
 }
 
 func unfinishedWrite(a *resource.Record) *resource.UnfinishedWrite {
@@ -121,34 +144,6 @@ func (x *configDiff) fallBack(failed string) {
 
 func hasEffect(actions []engine.Action) bool {
 	return slices.ContainsFunc(actions, func(a engine.Action) bool { return a.Type != engine.NoAction })
-}
-
-// Diff compares the host with its desired configuration. Its changes include
-// drift, also for a pool that only reports drift.
-func (module) Diff(d engine.Desired, f engine.Facts) (engine.Difference, error) {
-	if d.Config == nil || hasNothing(d, f) {
-		return engine.Difference{}, nil
-	}
-	x, err := newConfigDiff(d, f, true)
-	if err != nil {
-		return engine.Difference{}, err
-	}
-	return engine.Difference{Changes: x.listChanges(), Steps: func(t engine.Target, changes []engine.Change) engine.Steps {
-		t.Desired = d
-		repair := slices.ContainsFunc(changes, func(c engine.Change) bool { return c.Drift })
-		if repair || !x.hasDrift() {
-			return x.buildSteps(t)
-		}
-		onlyWanted, err := newConfigDiff(d, f, false)
-		if err != nil { // the comparison above would have failed, too
-			return engine.Steps{}
-		}
-		return onlyWanted.buildSteps(t)
-	}}, nil
-}
-
-func hasNothing(d engine.Desired, f engine.Facts) bool {
-	return d.NoDocuments && f.Config != nil && f.Config.Problem == "" && f.Config.Applied == nil
 }
 
 func leavingEntries(was, want []desiredEntry) []desiredEntry {

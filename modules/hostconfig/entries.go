@@ -35,9 +35,9 @@ type pathState struct {
 type desiredEntry struct {
 	pathState
 	about   subject
-	keep    bool          // an existing file at the path is a problem and stays
-	inherit bool          // text is appended to the file
-	write   func() []byte // returns the contents; nil: the contents are in Desired.Contents
+	keep    bool   // an existing file at the path is a problem and stays
+	inherit bool   // text is appended to the file
+	text    string // contents of the file of a unit; those of other files are in Desired.Contents
 }
 
 func entriesOf(c resource.Config) []desiredEntry {
@@ -65,23 +65,29 @@ func linkState(l resource.Link) pathState {
 }
 
 func unitEntries(u resource.Unit) []desiredEntry {
-	about := subject{engine.UnitKind, u.Name}
-	file := func(path, text string) desiredEntry {
-		s := pathState{path: path, kind: resource.PathFile, mode: 0o644, user: "0", group: "0", data: resource.Digest([]byte(text))}
-		return desiredEntry{about: about, pathState: s, write: func() []byte { return []byte(text) }}
-	}
 	var list []desiredEntry
 	if u.Contents != "" {
-		list = append(list, file(unitDir+u.Name, u.Contents))
+		list = append(list, unitFile(u))
 	}
-	if u.Masked != nil && *u.Masked {
+	if isTrue(u.Masked) {
 		s := pathState{path: unitDir + u.Name, kind: resource.PathLink, mode: -1, user: "0", group: "0", data: maskTarget}
-		list = append(list, desiredEntry{about: about, pathState: s})
+		list = append(list, desiredEntry{about: subject{engine.UnitKind, u.Name}, pathState: s})
 	}
 	for _, d := range u.Dropins {
-		list = append(list, file(unitDir+u.Name+".d/"+d.Name, d.Contents))
+		list = append(list, dropinFile(u.Name, d))
 	}
 	return list
+}
+
+func unitFile(u resource.Unit) desiredEntry { return newUnitEntry(u.Name, unitDir+u.Name, u.Contents) }
+
+func dropinFile(unit string, d resource.Dropin) desiredEntry {
+	return newUnitEntry(unit, unitDir+unit+".d/"+d.Name, d.Contents)
+}
+
+func newUnitEntry(unit, path, text string) desiredEntry {
+	s := pathState{path: path, kind: resource.PathFile, mode: 0o644, user: "0", group: "0", data: resource.Digest([]byte(text))}
+	return desiredEntry{about: subject{engine.UnitKind, unit}, pathState: s, text: text}
 }
 
 func modeOf(mode *int) int {

@@ -73,8 +73,7 @@ func TestKernelArgumentsAreRecordedBeforeTheBoot(t *testing.T) {
 	if len(steps.Write) != 1 {
 		t.Fatalf("steps before the boot: %v", steps.Write)
 	}
-	write := steps.Write[0].Do.Exec
-	b.Want(b.RunScript(write.Script, write.Uploads), 0, "")
+	b.Want(b.RunScript(*steps.Write[0].Do.Exec), 0, "")
 	a, err := record.Decode(b.Read(record.Path))
 	b.Check(err)
 	if a.Unfinished == nil || !slices.Equal(a.AddedArgs, []string{"nosmt"}) {

@@ -56,12 +56,8 @@ func (a *accountDiff) managedGroups(want resource.User) []string {
 // replaceGroups gives users of the compared configuration their observed groups.
 // A recorded configuration cannot tell which of its groups holdfast has added.
 func (a *accountDiff) replaceGroups(users []resource.User) {
-	want := map[string]resource.User{}
-	for _, u := range a.want.Users {
-		want[u.Name] = u
-	}
 	for i, u := range users {
-		w, wanted := want[u.Name]
+		w, wanted := findUser(a.want.Users, u.Name)
 		_, exists := a.facts.Users[u.Name]
 		s := subject{engine.UserKind, u.Name}
 		if wanted && exists && !w.Account.Absent && !u.Account.Absent && !a.subjects.needsRedo(s) && !a.subjects.isReportOnly(s) {

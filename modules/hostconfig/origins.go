@@ -21,11 +21,6 @@ type accountDiff struct {
 	origins   map[string]resource.AccountOrigin // see resource.Record
 }
 
-func newAccountDiff(a accountDiff) *accountDiff {
-	a.origins = a.findOrigins()
-	return &a
-}
-
 // findOrigins returns the recorded origins, and the origin of each desired
 // account. The record of a provisioned host has no origins: the origin of
 // such an account stays unknown, unless the account is missing now.

@@ -99,7 +99,7 @@ func TestTheWayInIsComparedWithBefore(t *testing.T) {
 
 func (b *writeBox) runProof(w hostWrite, script *engine.SharedText) engine.Output {
 	b.T.Helper()
-	return b.RunScript(w.probationScript(script), nil)
+	return b.RunScript(engine.Exec{Script: w.probationScript(script)})
 }
 
 // awaitUndo waits until the host has undone the write and removed its files.

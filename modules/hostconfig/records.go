@@ -9,7 +9,25 @@ import (
 	"holdfast/engine"
 	"holdfast/engine/resource"
 	"holdfast/engine/rules"
+	"holdfast/modules/hostconfig/record"
 )
+
+// addRecords adds the records before and after the write, and those of failed actions.
+func (x *configDiff) addRecords(t engine.Target, w *hostWrite) {
+	before, after := x.buildRecords(t)
+	w.before, w.after = record.Encode(before), record.Encode(after)
+	failures := map[string][]byte{}
+	w.failure = func(action string) []byte {
+		if failures[action] == nil {
+			u := *before.Unfinished
+			u.Failed = action
+			failed := before
+			failed.Unfinished = &u
+			failures[action] = record.Encode(failed)
+		}
+		return failures[action]
+	}
+}
 
 func (x *configDiff) buildRecords(t engine.Target) (before, after resource.Record) {
 	before = resource.Record{Schema: resource.RecordSchema, Accounts: x.accounts.origins, Joined: x.accounts.joinedDuringWrite(), AddedArgs: x.args.argsDuringWrite()}
@@ -68,10 +86,7 @@ func (x *configDiff) resolvedConfig() resource.Config {
 // without the resources in which the host differs from it. On a host without a
 // record, this part is recorded before the write.
 func (x *configDiff) matchingConfig() resource.Config {
-	differs := map[subject]bool{}
-	for _, c := range x.diff.Changes {
-		differs[subject{c.Kind, c.Name}] = true
-	}
+	differs := changedSubjects(x.diff)
 	c := dropSubjects(x.resolvedConfig(), func(s subject) bool { return differs[s] })
 	c.KernelArgs, c.NoKernelArgs = nil, nil
 	c.Users = dropMatching(c.Users, func(u resource.User) bool { return differs[subject{engine.UserKind, u.Name}] })

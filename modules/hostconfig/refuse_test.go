@@ -183,15 +183,15 @@ func TestAllThatChangedIsNamed(t *testing.T) {
 func TestWhatHasNotArrivedWholeIsNotWritten(t *testing.T) {
 	b := newWriteBox(t)
 	w := b.planWrite(contents{"/etc/foo": "foo\n"}, writtenFile("/etc/foo"))
-	text, uploads := w.buildScript()
-	for i := range uploads {
-		if string(uploads[i].Data) == "foo\n" {
-			uploads[i].Data = []byte("fo\n")
+	sent := w.buildScript()
+	for i, u := range sent.Uploads {
+		if string(u.Data) == "foo\n" {
+			sent.Uploads[i].Data = []byte("fo\n")
 		}
 	}
 	before := b.ListTree()
-	b.Want(b.RunScript(text, uploads), hostscript.ScriptCannot, "has not arrived whole")
-	b.Want(b.RunScript(text, nil), hostscript.ScriptCannot, "has not arrived whole")
+	b.Want(b.RunScript(sent), hostscript.ScriptCannot, "has not arrived whole")
+	b.Want(b.RunScript(engine.Exec{Script: sent.Script}), hostscript.ScriptCannot, "has not arrived whole")
 	if b.ListTree() != before {
 		t.Error("something has changed")
 	}

@@ -14,8 +14,10 @@ import (
 	"holdfast/modules/shell"
 )
 
-// writeTimeout bounds a write. Most of this time is for the upload.
-const writeTimeout = engine.Duration(10 * time.Minute)
+const (
+	writeTimeout  = engine.Duration(10 * time.Minute) // most of this time is for the upload
+	recordTimeout = engine.Duration(time.Minute)
+)
 
 func (x *configDiff) buildSteps(t engine.Target) engine.Steps {
 	w := x.buildWrite(t)
@@ -30,27 +32,24 @@ func (x *configDiff) buildSteps(t engine.Target) engine.Steps {
 		}
 		s.Actions = append(s.Actions, a.Action)
 	}
-	for _, a := range scriptedActions(x.diff.Actions) {
-		script, uploads := actScript(t.Owner(), a, w.failure(a.String()))
-		step := withUploads(shell.Step(t, a.String(), script, ActionStepTimeout(a)), uploads)
-		step.Do.Exec.Fallback = !t.Desired.StopOnError
-		s.Act = append(s.Act, step)
+	for _, a := range w.acts {
+		do := actScript(t.Owner(), a, w.failure(a.String()))
+		do.Fallback = !t.Desired.StopOnError
+		s.Act = append(s.Act, newStep(t, a.String(), do, ActionStepTimeout(a)))
 	}
-	script, uploads := recordScript(t.Owner(), w.after, false)
-	s.Record = []engine.Step{withUploads(shell.Step(t, "record", script, engine.Duration(time.Minute)), uploads)}
-	s.NonDisruptive = x.nonDisruptiveSteps(t, w)
+	s.Record = []engine.Step{newStep(t, "record", recordScript(t.Owner(), w.after, false), recordTimeout)}
+	s.NonDisruptive = w.nonDisruptiveSteps(t)
 	s.StoppedServices = x.units.endingServices()
 	return s
 }
 
 // nonDisruptiveSteps returns the step that writes, acts and records in one script,
 // which saves round trips. A write on probation is proved before anything acts.
-func (x *configDiff) nonDisruptiveSteps(t engine.Target, w hostWrite) []engine.Step {
-	if w.isEmpty() && len(scriptedActions(x.diff.Actions)) == 0 {
-		script, uploads := recordScript(t.Owner(), w.after, true)
-		return []engine.Step{withUploads(shell.Step(t, "record", script, engine.Duration(time.Minute)), uploads)}
+func (w hostWrite) nonDisruptiveSteps(t engine.Target) []engine.Step {
+	if w.isEmpty() && len(w.acts) == 0 {
+		return []engine.Step{newStep(t, "record", recordScript(t.Owner(), w.after, true), recordTimeout)}
 	}
-	w.quiet, w.acts = true, scriptedActions(x.diff.Actions)
+	w.quiet = true
 	_, w.adopted = shell.AllowedHolders(t)
 	acting := engine.Duration(0)
 	for _, a := range w.acts {
@@ -58,7 +57,7 @@ func (x *configDiff) nonDisruptiveSteps(t engine.Target, w hostWrite) []engine.S
 	}
 	steps := w.writeSteps(t, writeTimeout+acting)
 	if w.probation {
-		steps = append(steps, w.closingStep(t, engine.Duration(time.Minute)+acting))
+		steps = append(steps, newStep(t, "record", w.closingScript(), recordTimeout+acting))
 	}
 	last := steps[len(steps)-1]
 	last.Do.Exec.Fallback = !t.Desired.StopOnError && len(w.acts) > 0
@@ -68,8 +67,7 @@ func (x *configDiff) nonDisruptiveSteps(t engine.Target, w hostWrite) []engine.S
 // writeSteps returns the step that writes, and for a write on probation the step
 // that proves the login.
 func (w hostWrite) writeSteps(t engine.Target, limit engine.Duration) []engine.Step {
-	script, uploads := w.buildScript()
-	write := withUploads(shell.Step(t, "write", script, limit), uploads)
+	write := newStep(t, "write", w.buildScript(), limit)
 	if !w.probation {
 		return []engine.Step{write}
 	}
@@ -78,11 +76,10 @@ func (w hostWrite) writeSteps(t engine.Target, limit engine.Duration) []engine.S
 	return []engine.Step{write, prove}
 }
 
-// closingStep acts and records after a write without a hold that was on probation.
-func (w hostWrite) closingStep(t engine.Target, limit engine.Duration) engine.Step {
-	text := append(shell.Text(closeText), engine.NewScript(w.actLines()+"mark_point acted\ncomplete_record\n")...)
-	script := libraryScript(w.owner.Run, "record", w.holdCheck(), text)
-	return withUploads(shell.Step(t, "record", script, limit), w.closingUploads())
+// closingScript acts and records after a write without a hold that was on probation.
+func (w hostWrite) closingScript() engine.Exec {
+	text := append(shell.Text(closeText), engine.NewScript(w.closingLines())...)
+	return engine.Exec{Script: libraryScript(w.owner.Run, "record", w.holdCheck(), text), Uploads: w.closingUploads()}
 }
 
 func scriptedActions(actions []rules.Action) []rules.Action {
@@ -95,9 +92,8 @@ func scriptedActions(actions []rules.Action) []rules.Action {
 	return list
 }
 
-func withUploads(step engine.Step, uploads []engine.Upload) engine.Step {
-	step.Do.Exec.Uploads = uploads
-	return step
+func newStep(t engine.Target, name string, do engine.Exec, limit engine.Duration) engine.Step {
+	return engine.Step{Name: name, On: t.Host.Name, Do: engine.Op{Exec: &do}, Timeout: limit}
 }
 
 // ActionStepTimeout is longer than the timeout of the action, which the host
@@ -127,22 +123,21 @@ func libraryScript(run, doing string, check, text engine.Script) engine.Script {
 // actScript returns the script that carries out one action on a host that the run
 // holds. If the action fails or takes too long, the script writes failed as the
 // record of the host, and exits with ScriptActionFailed.
-func actScript(owner engine.HoldOwner, a rules.Action, failed []byte) (engine.Script, []engine.Upload) {
-	uploads := []engine.Upload{{Name: "failed-0", Data: failed}}
+func actScript(owner engine.HoldOwner, a rules.Action, failed []byte) engine.Exec {
 	script := append(shell.Text(actText), engine.NewScript(actLine(0, a)+"mark_point acted\nremove_write_files\n")...)
-	return libraryScript(owner.Run, a.String(), hostscript.CheckHoldSnippet(owner), script), uploads
+	return engine.Exec{
+		Script:  libraryScript(owner.Run, a.String(), hostscript.CheckHoldSnippet(owner), script),
+		Uploads: []engine.Upload{{Name: "failed-0", Data: failed}},
+	}
 }
 
 // recordScript returns the script that records the applied configuration after
 // everything has taken effect. The script also ends the write of the run. If
 // quiet, the script requires that nobody else holds the host. If not, it requires
 // that the run holds the host.
-func recordScript(owner engine.HoldOwner, after []byte, quiet bool) (engine.Script, []engine.Upload) {
-	check := hostscript.CheckHoldSnippet(owner)
-	if quiet {
-		check = hostscript.CheckFreeSnippet(owner, engine.HoldOwner{})
-	}
-	return libraryScript(owner.Run, "record", check, shell.Text(recordText)), []engine.Upload{{Name: "after", Data: after}}
+func recordScript(owner engine.HoldOwner, after []byte, quiet bool) engine.Exec {
+	check := hostWrite{owner: owner, quiet: quiet}.holdCheck()
+	return engine.Exec{Script: libraryScript(owner.Run, "record", check, shell.Text(recordText)), Uploads: []engine.Upload{{Name: "after", Data: after}}}
 }
 
 // ActionSnippet returns the end of a script that carries out one action and writes
@@ -170,18 +165,11 @@ func actionTimeout(a rules.Action) engine.Duration {
 }
 
 func (w hostWrite) closingLines() string {
-	if !w.quiet || w.probation {
-		return "remove_write_files\n"
-	}
-	return w.actLines() + "mark_point acted\ncomplete_record\n"
-}
-
-func (w hostWrite) actLines() string {
 	var b strings.Builder
 	for i, a := range w.acts {
 		b.WriteString(actLine(i, a))
 	}
-	return b.String()
+	return b.String() + "mark_point acted\ncomplete_record\n"
 }
 
 // closingUploads are the records of the script that acts and records.

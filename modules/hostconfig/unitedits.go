@@ -96,8 +96,7 @@ func (d *unitDiff) addLeavingUnits(gone map[string]resource.Unit, add func(name,
 // rewritesUnit reports whether the unit file changes. A unit without an Install
 // section cannot be enabled, but the new file may have one.
 func (d *unitDiff) rewritesUnit(u resource.Unit) bool {
-	file := unitEntries(resource.Unit{Name: u.Name, Contents: u.Contents})
-	return u.Contents != "" && !file[0].matchesHost(d.facts.Nodes)
+	return u.Contents != "" && !unitFile(u).matchesHost(d.facts.Nodes)
 }
 
 // unitTemplate returns getty@.service for getty@tty1.service, and "" for a unit
@@ -118,13 +117,13 @@ func (d *unitDiff) seenUnit(u resource.Unit) (resource.Unit, bool) {
 	dropins, hasContents := u.Dropins, u.Contents != ""
 	if hasContents {
 		there = there || node.Type != resource.PathMissing
-		if !unitEntries(resource.Unit{Name: u.Name, Contents: u.Contents})[0].matchesHost(d.facts.Nodes) {
+		if !unitFile(u).matchesHost(d.facts.Nodes) {
 			u.Contents, u.Observed = "", observedPath(node)
 		}
 	}
 	u.Dropins = nil
 	for _, dropin := range dropins {
-		e := unitEntries(resource.Unit{Name: u.Name, Dropins: []resource.Dropin{dropin}})[0]
+		e := dropinFile(u.Name, dropin)
 		n := d.facts.Nodes[e.path]
 		if n.Type == resource.PathMissing {
 			continue

@@ -13,37 +13,40 @@ import (
 	"holdfast/engine"
 	"holdfast/engine/hostscript"
 	"holdfast/engine/resource"
-	"holdfast/modules/hostconfig/record"
 	"holdfast/modules/shell"
 )
 
-// buildScript returns the script of the whole write, and its uploads. If the
+// buildScript returns the script of the whole write, with its uploads. If the
 // write fails, the script changes nothing, and exits with ScriptHeld,
 // ScriptChanged, ScriptNoSpace or ScriptCannot. If it cannot undo the write, it
 // exits with ScriptHalfDone. If everything is written but an action fails, it
 // exits with ScriptActionFailed.
-func (w hostWrite) buildScript() (script engine.Script, uploads []engine.Upload) {
-	uploads = w.listUploads()
-	edits := w.arrangeEdits()
+func (w hostWrite) buildScript() engine.Exec {
+	uploads, edits, accounts := w.listUploads(), w.arrangeEdits(), newAccountList(w)
 	stats, digests, targets := expectedOutput(edits)
 	restores := slices.ContainsFunc(edits, func(e pathEdit) bool { return e.kind == resource.PathFile && e.restore })
-	accounts := newAccountList(w)
+	ending, probation := "remove_write_files\n", ""
+	if w.probation {
+		probation = strconv.Itoa(int(probationTime / time.Second))
+	} else if w.quiet {
+		ending = w.closingLines()
+	}
 	s := shell.Script{
 		Vars: map[string]string{
 			"run": w.owner.Run, "doing": "write", "root": "",
 			"statistics": stats, "digests": digests, "targets": targets,
-			"hasaccounts": yesIf(accounts.any), "hasrests": yesIf(restores), "probation": w.probationSeconds(),
+			"hasaccounts": yesIf(accounts.any), "hasrests": yesIf(restores), "probation": probation,
 		},
 		Boot: w.boot,
-		Job:  shell.Text(keysText),
+		Job:  engine.Script{{Text: keysText}},
 		Text: engine.Script{
 			{Text: writeFunctionsText},
 			{Values: shellCalls(edits) + accounts.shellFunctions() + unitFunctions(w.units) + hostscript.Assign([][2]string{{"sums", sumLines(uploads)}})},
 			{Text: writeText},
-			{Values: w.closingLines()},
+			{Values: ending},
 		},
 	}
-	return shell.BuildStrict(w.holdCheck(), s), uploads
+	return engine.Exec{Script: shell.BuildStrict(w.holdCheck(), s), Uploads: uploads}
 }
 
 func (w hostWrite) holdCheck() engine.Script {
@@ -233,7 +236,7 @@ func (e pathEdit) shellCall(n int) string {
 		{"inode", inode},
 		{"save", yesIf(e.save)},
 		{"restore", yesIf(e.restore)},
-		{"orig", cmp.Or(e.original, record.OriginalName(e.path))},
+		{"orig", e.original},
 	}
 	words := make([]string, len(vars))
 	for i, v := range vars {
@@ -272,11 +275,4 @@ func yesIf(is bool) string {
 		return "yes"
 	}
 	return ""
-}
-
-func (w hostWrite) probationSeconds() string {
-	if !w.probation {
-		return ""
-	}
-	return strconv.Itoa(int(probationTime / time.Second))
 }

@@ -100,12 +100,12 @@ func (b *Tree) Read(path string) string {
 	return string(text)
 }
 
-// RunScript runs a script on the host. The script gets the uploads as its
+// RunScript runs a script on the host. The script gets its uploads as its
 // standard input, has its own process group, and stops at the points that a test
 // asks for (see fault.sh).
-func (b *Tree) RunScript(s engine.Script, uploads []engine.Upload) engine.Output {
+func (b *Tree) RunScript(x engine.Exec) engine.Output {
 	b.T.Helper()
-	script := strings.Replace(s.String(), "\nroot=''\n", "\nroot="+hostscript.Quote(b.Root)+"\n", 1)
+	script := strings.Replace(x.Script.String(), "\nroot=''\n", "\nroot="+hostscript.Quote(b.Root)+"\n", 1)
 	fault, err := os.ReadFile(projectPath(b.T, "modules/hostconfig/sh/fault.sh"))
 	b.Check(err)
 	script = strings.Replace(script, "\nmark_point() { :; }\n", "\n"+string(fault), 1)
@@ -114,7 +114,7 @@ func (b *Tree) RunScript(s engine.Script, uploads []engine.Upload) engine.Output
 	}
 	var archive bytes.Buffer
 	pack := tar.NewWriter(&archive)
-	for _, u := range uploads {
+	for _, u := range x.Uploads {
 		b.Check(pack.WriteHeader(&tar.Header{Name: u.Name, Size: int64(len(u.Data)), Mode: 0o600, Typeflag: tar.TypeReg}))
 		_, err := pack.Write(u.Data)
 		b.Check(err)

@@ -61,7 +61,7 @@ func TestCommandsOfPlaybooks(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := moduletest.NewTree(t)
-			out := b.RunScript(taskScript(test.do), nil)
+			out := b.RunScript(engine.Exec{Script: taskScript(test.do)})
 			if out.Code != test.code || out.Stdout != test.stdout || out.Stderr != test.stderr {
 				t.Errorf("exit status %d, %q, %q", out.Code, out.Stdout, out.Stderr)
 			}
@@ -73,7 +73,7 @@ func TestCommandsOfPlaybooks(t *testing.T) {
 // of the command.
 func TestACommandThatSaysALot(t *testing.T) {
 	b := moduletest.NewTree(t)
-	out := b.RunScript(taskScript(commandTask("yes | head -c 1000000 >&2; echo the end >&2; exit 1")), nil)
+	out := b.RunScript(engine.Exec{Script: taskScript(commandTask("yes | head -c 1000000 >&2; echo the end >&2; exit 1"))})
 	if !strings.HasPrefix(out.Stderr, "exit status 1\n") || !strings.HasSuffix(out.Stderr, "\nthe end\n") || len(out.Stderr) > 5000 {
 		t.Errorf("%d bytes: %.40q", len(out.Stderr), out.Stderr)
 	}
@@ -91,7 +91,7 @@ func TestACommandThatTakesTooLong(t *testing.T) {
 	task := disruptiveTask("echo begun; (trap '' TERM; " + sleep + " 60; echo survived) & echo why >&2; " + sleep + " 60")
 	task.Command.Timeout = engine.Duration(time.Second)
 	began := time.Now()
-	out := b.RunScript(taskScript(task), nil)
+	out := b.RunScript(engine.Exec{Script: taskScript(task)})
 	if took := time.Since(began); took > 30*time.Second {
 		t.Errorf("took %s", took)
 	}
@@ -129,7 +129,7 @@ func TestACommandIsCutShort(t *testing.T) {
 		t.Errorf("it has left\n%s", moduletest.DifferingLinesOf(before, after))
 	}
 	go feed()
-	b.Want(b.RunScript(taskScript(task), nil), 0, "begun\nfed\n")
+	b.Want(b.RunScript(engine.Exec{Script: taskScript(task)}), 0, "begun\nfed\n")
 }
 
 func TestTasksRespectHolds(t *testing.T) {
@@ -140,7 +140,7 @@ func TestTasksRespectHolds(t *testing.T) {
 	try := func(codes ...int) {
 		t.Helper()
 		for i, script := range []engine.Script{quiet, rough, taskScript(serviceTask("a.service", true)), taskScript(serviceTask("a.service", false))} {
-			if out := b.RunScript(script, nil); out.Code != codes[i] {
+			if out := b.RunScript(engine.Exec{Script: script}); out.Code != codes[i] {
 				t.Errorf("script %d: exit status %d, want %d: %s", i, out.Code, codes[i], out.Stderr)
 			}
 		}
@@ -211,7 +211,7 @@ func TestServicesOfPlaybooks(t *testing.T) {
 			if test.prepare != nil {
 				test.prepare(b)
 			}
-			b.Want(b.RunScript(taskScript(serviceTask("a.service", test.reload)), nil), test.code, test.says)
+			b.Want(b.RunScript(engine.Exec{Script: taskScript(serviceTask("a.service", test.reload))}), test.code, test.says)
 			did := ""
 			for line := range strings.Lines(b.Log()) {
 				if verb, ok := strings.CutPrefix(line, "systemctl "); ok && !strings.HasPrefix(verb, "show ") && !strings.HasPrefix(verb, "is-failed ") {

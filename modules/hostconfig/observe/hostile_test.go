@@ -202,7 +202,7 @@ func TestReadScript(t *testing.T) {
 		"/etc/etcd/pki/peer.key": "key\n", "/etc/etcd/peer.key": "key\n", "/etc/alias/peer.key": "key\n", "/srv/etcd/peer.key": "their key\n",
 		"/etc/none": "", "/none/x": "", "/srv/etcd/link.key": "", "/srv/etcd/dir/secret": "", "/srv/etcd/pipe": "",
 	} {
-		out := b.RunScript(engine.NewScript(observe.ReadFileScript(path, 1<<20)), nil)
+		out := b.RunScript(engine.Exec{Script: engine.NewScript(observe.ReadFileScript(path, 1<<20))})
 		if out.Stdout != want || (out.Code == 0) != (want != "") || out.Code != 0 && out.Stderr == "" {
 			t.Errorf("%s: %d %q %q", path, out.Code, out.Stdout, out.Stderr)
 		}
