@@ -14,13 +14,13 @@ import (
 // token file in it: each has 128 random bits of its own.
 func TestRoomsHaveSecretNames(t *testing.T) {
 	t.Parallel()
-	script, err := os.ReadFile("sh/room.sh")
+	script, err := os.ReadFile("sh/prepare.sh")
 	if err != nil {
 		t.Fatal(err)
 	}
 	seen := map[string]bool{}
 	for range 3 {
-		out, err := exec.CommandContext(t.Context(), pathtest.Shell(), "-euc", "lf='\n'\n"+string(script)+"\nname_room\necho \"$room\" \"$token\"").CombinedOutput()
+		out, err := exec.CommandContext(t.Context(), pathtest.Shell(), "-euc", "room='' token=''\n"+string(script)+"\nname_room\necho \"$room\" \"$token\"").CombinedOutput()
 		if err != nil {
 			t.Fatalf("%v: %s", err, out)
 		}

@@ -14,14 +14,12 @@ var (
 	roomScript string
 	//go:embed sh/tx.sh
 	txScript string
-	//go:embed sh/lists.sh
-	listsScript string
 	//go:embed sh/place.sh
 	placeScript string
+	//go:embed sh/prepare.sh
+	prepareScript string
 	//go:embed sh/replace.sh
 	replaceScript string
-	//go:embed sh/append.sh
-	appendScript string
 	//go:embed sh/accounts.sh
 	accountsScript string
 	//go:embed sh/wayin.sh
@@ -46,7 +44,7 @@ var (
 
 // These are the texts of the scripts of steps.
 var (
-	writeFunctionsText = shareLibrary(hostscript.CheckBootScript(), listsScript, placeScript, replaceScript, appendScript, accountsScript, wayInScript, probationScript, undoScript, actionScript, recordedScript)
+	writeFunctionsText = shareLibrary(hostscript.CheckBootScript(), placeScript, prepareScript, replaceScript, accountsScript, wayInScript, probationScript, undoScript, actionScript, recordedScript)
 	writeText          = engine.ShareText(writeScript)
 	keysText           = engine.ShareText(keysScript)
 	actionText         = engine.ShareText(actionScript)

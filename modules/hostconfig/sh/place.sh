@@ -1,6 +1,6 @@
 path_exists() { [ -e "$1" ] || [ -L "$1" ]; }
 
-# for_each_edit calls the functions below, with these variables of an edit: n (its number),
+# for_each_edit calls a function for each edit, with these variables of an edit: n (its number),
 # kind (file, directory, link, hard; parent: a directory that is made if it is missing; gone:
 # the path is removed, or its original returns), about (path that messages name), path, dir
 # and name (its parts), fresh (name of the new entry in the room), source (uploaded file),
@@ -90,4 +90,63 @@ report_difference() {
 		[ "$(readlink "./$name")" = "$wasdata" ] || how='its target changed'
 	fi
 	[ -z "$how" ] || report_problem "$path is not as it was when this was planned ($how)"
+}
+
+# check_edits ends the script if the host is not as planned. One comparison covers all
+# entries. If it fails, each entry is compared, to name the difference.
+check_edits() {
+	for_each_edit check_place
+	stop_if_wrong 1
+	for_each_edit check_absent
+	if [ -n "$appeared" ] || [ "$(print_stats 2>/dev/null)" != "$statistics" ] || [ "$(print_file_digests 2>/dev/null)" != "$digests" ] || [ "$(print_link_targets 2>/dev/null)" != "$targets" ]; then
+		for_each_edit report_difference
+		stop_if_wrong 76
+	fi
+	for_each_edit check_owner
+	stop_if_wrong 1
+}
+print_stats() { for_each_edit print_present | xargs -0 -r stat --printf '%f %u %g\n' --; }
+print_file_digests() { (cd "$root/." && for_each_edit print_file | grade_paths | print_digests) | sort; }
+print_link_targets() { for_each_edit print_link | xargs -0 -r readlink -z -- | tr '\0' '\n'; }
+
+# print_present prints a path that the host should have, print_file and print_link one of
+# this kind.
+print_present() {
+	case $was in
+	file | directory | link) printf '%s\0' "$root$path" ;;
+	esac
+}
+print_file() { [ "$was" != file ] || printf '.%s\n' "$path"; }
+print_link() { [ "$was" != link ] || printf '%s\0' "$root$path"; }
+
+# check_absent sets appeared if a path exists that the host should not have.
+check_absent() {
+	case $kind:$was in
+	parent:*) ;;
+	*:none) ! path_exists "$root$path" || appeared=yes ;;
+	esac
+}
+
+# check_owner reports a user or a group that the host does not have, unless the write
+# creates or changes it.
+check_owner() {
+	case $kind:$late in
+	file: | directory: | link:) ;;
+	*) return 0 ;;
+	esac
+	check_account passwd user "${owner%:*}"
+	check_account group group "${owner#*:}"
+}
+
+# check_account DATABASE KIND NAME reports an account once. A name of digits is an ID.
+check_account() {
+	case $3 in
+	*[!0-9]*) ;;
+	*) return 0 ;;
+	esac
+	case $told in
+	*"|$2 $3|"*) return 0 ;;
+	esac
+	told="$told|$2 $3|"
+	getent "$1" -- "$3" >/dev/null || report_problem "$path: there is no $2 $3"
 }

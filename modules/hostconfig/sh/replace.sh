@@ -1,101 +1,9 @@
-# attempt runs a command that may fail, and keeps its output in $output.
-attempt() { output=$("$@" 2>&1); }
-
-# refuse ends the script because of an error with the current entry.
-refuse() {
-	complain "$doing: $about: $*"
-	is_disk_full "$*" && exit 77
-	exit 1
-}
-
-# prepare_entry creates the new entry as $fresh in the room of its directory.
-prepare_entry() {
-	context=
-	[ -z "$contexts" ] || IFS= read -r context <&7 || :
-	case $kind in
-	gone)
-		original=$originals/$orig
-		if [ "$restore" != yes ] || [ -e "$original.default" ]; then original=$root/usr$path; fi
-		case $restore:$path in
-		yes:* | *:/etc/*) ;;
-		*) return 0 ;; # only /etc has defaults of the OS
-		esac
-		path_exists "$original" || return 0
-		if [ -d "$original" ] && [ ! -L "$original" ]; then return 0; fi
-		need_room "$dir"
-		attempt cp -a "$original" "./$fresh" || refuse "$output"
-		if [ -f "./$fresh" ] && [ ! -L "./$fresh" ]; then attempt sync "./$fresh" || refuse "$output"; fi
-		ready="$ready $n "
-		return
-		;;
-	parent | directory)
-		code=0
-		enter_dir "$dir" || code=$?
-		if [ "$code" = 0 ] && [ -d "./$name" ]; then return 0; fi
-		;;
-	esac
-	need_room "$dir"
-	case $kind in
-	parent | directory) attempt mkdir -m "$mode" "./$fresh" || refuse "$output" ;;
-	file) attempt cp --preserve=mode,ownership "$tx/new/$source" "./$fresh" || refuse "$output" ;;
-	link)
-		attempt ln -sT -- "$data" "./$fresh" || refuse "$output"
-		[ "$owner" = "$me" ] || [ -n "$late" ] || attempt chown -h "$owner" "./$fresh" || refuse "$output"
-		;;
-	esac
-	case $context in
-	/* | '' | '<<none>>' | *' '*) ;;
-	*) [ "$kind" = hard ] || attempt chcon -h "$context" "./$fresh" || refuse "$output" ;;
-	esac
-	case $kind in
-	parent | directory)
-		id=$(stat -c %d:%i "./$fresh")
-		attempt move_into_place || refuse "$output"
-		made="$made $n=$id "
-		;;
-	esac
-}
-
-# move_into_place moves the new entry to its path. It fails if a directory with contents is
-# there.
-# shellcheck disable=SC2086 # an option or nothing
-move_into_place() { mv $nocopy -fT "./$fresh" "../$name"; }
-
-# sync_rooms writes the new files to disk.
-sync_rooms() {
-	while IFS= read -r dir; do
-		[ -n "$dir" ] || continue
-		need_room "${dir%/}"
-		for file in ./file-*; do
-			[ -e "$file" ] || break
-			attempt sync ./file-* || refuse "$output"
-			break
-		done
-	done <<END
-$rooms
-END
-}
-
-# prepare_late_entry prepares an entry again if the write has created or changed its owner
-# since.
-prepare_late_entry() {
-	[ -n "$late" ] || return 0
-	case $kind in
-	file)
-		attempt chown "$owner" "$tx/new/$source" || refuse "$output"
-		attempt chmod "$mode" "$tx/new/$source" || refuse "$output"
-		need_room "$dir"
-		[ -z "$contexts" ] || context=$(stat -c %C "./$fresh")
-		rm -f "./$fresh"
-		attempt cp --preserve=mode,ownership "$tx/new/$source" "./$fresh" || refuse "$output"
-		[ -z "$contexts" ] || attempt chcon -h "$context" "./$fresh" || refuse "$output"
-		attempt sync "./$fresh" || refuse "$output"
-		;;
-	link)
-		need_room "$dir"
-		attempt chown -h "$owner" "./$fresh" || refuse "$output"
-		;;
-	esac
+# keep_old_files keeps the entries that the write replaces or removes.
+keep_old_files() {
+	about='what is there now'
+	mkdir -p "$tx/old" "$originals"
+	output=$({ cd "$root/." && printf '%s\n' "$graded" | sed -n 's/^=//p' | tr '\n' '\0' | xargs -0 -r cp -a --parents -t "$tx/old" --; } 2>&1) || refuse "$output"
+	for_each_edit keep_old_file
 }
 
 # keep_old_file keeps the existing file, as a link in a room: the link stays the same
@@ -144,6 +52,16 @@ copy_old_file() {
 	timeout -k 5 120 cp -a "./old-$n" "$copy"
 }
 
+# preserve_originals keeps the entries of the host that holdfast has never written.
+preserve_originals() {
+	about='originals'
+	output=$({ cd "$tx/old" && for_each_edit print_saved | xargs -0 -r sync --; } 2>&1) || refuse "$output"
+	for_each_edit preserve_original
+}
+
+# print_saved prints a file that the write saves as the original.
+print_saved() { [ "$save:$was" != yes:file ] || printf '.%s\0' "$path"; }
+
 # preserve_original keeps the existing file as the original. If the file is the default
 # of the OS, it only notes this, because a later OS may have another default.
 preserve_original() {
@@ -168,6 +86,44 @@ is_os_default() {
 	file) [ "$(sha256sum <"$shipped" | cut -c1-64)" = "$wasdata" ] ;;
 	link) [ "$(readlink "$shipped")" = "$wasdata" ] ;;
 	*) false ;;
+	esac
+}
+
+# replace_edits changes the entries of the host.
+replace_edits() {
+	for_each_edit prepare_late_entry
+	for_each_edit swap_entry
+	for_each_edit make_hard_link
+	for_each_edit remove_entry
+	about='directories'
+	output=$({ for_each_edit print_directories | sort -zu | xargs -0 -r sync --; } 2>&1) || refuse "$output"
+}
+
+# print_directories prints the directories whose entries the write may change.
+print_directories() {
+	[ ! -d "$root$dir/" ] || printf '%s/\0' "$root$dir"
+	[ "$kind" != directory ] || [ ! -d "$root$path/" ] || printf '%s/\0' "$root$path"
+}
+
+# prepare_late_entry prepares an entry again if the write has created or changed its owner
+# since.
+prepare_late_entry() {
+	[ -n "$late" ] || return 0
+	case $kind in
+	file)
+		attempt chown "$owner" "$tx/new/$source" || refuse "$output"
+		attempt chmod "$mode" "$tx/new/$source" || refuse "$output"
+		need_room "$dir"
+		[ -z "$contexts" ] || context=$(stat -c %C "./$fresh")
+		rm -f "./$fresh"
+		attempt cp --preserve=mode,ownership "$tx/new/$source" "./$fresh" || refuse "$output"
+		[ -z "$contexts" ] || attempt chcon -h "$context" "./$fresh" || refuse "$output"
+		attempt sync "./$fresh" || refuse "$output"
+		;;
+	link)
+		need_room "$dir"
+		attempt chown -h "$owner" "./$fresh" || refuse "$output"
+		;;
 	esac
 }
 

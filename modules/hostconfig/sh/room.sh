@@ -2,42 +2,12 @@
 # can swap the contents of a room, or move the room, because this takes the right to
 # write to it. In a room, ../NAME is NAME in the directory around it.
 #
-# It needs: tx, state, and the functions attempt, refuse, and for_each_edit with
-# print_parents (which prints all directories that may get a room). Besides the variables
-# below, its functions set: entered (room DIR in the room of DIR), output (why there is no
-# room) and missed (directories whose rooms stay).
+# It needs: tx, state, and the functions attempt and refuse. Besides the variables below,
+# its functions set: entered (room DIR in the room of DIR), output (why there is no room)
+# and missed (directories whose rooms stay).
 room='' token='' # name of each room, and of a file in it; nobody else knows them
 rooms=$lf        # directories that have a room, each with / and a newline
 twice=           # yes: somebody has taken a room away, and another was made
-
-# name_room chooses the name and the token.
-name_room() {
-	# shellcheck disable=SC2046 # each byte is a word
-	set -- $(od -An -v -N 32 -tx1 /dev/urandom)
-	while [ $# -gt 16 ]; do
-		room=$room$1
-		shift
-	done
-	room=.holdfast-$room
-	while [ $# -gt 0 ]; do
-		token=$token$1
-		shift
-	done
-}
-
-# record_rooms writes name and token to disk before any room exists, so that a later run
-# can clean up.
-record_rooms() {
-	mkdir -m 0700 "$tx/plain"
-	{
-		printf '%s\n' "$room" "$token"
-		{
-			for_each_edit print_parents
-			[ -z "$hasaccounts$hasunits$haskeys" ] || echo /etc
-		} | sort -u
-	} >"$tx/rooms"
-	sync "$tx/rooms" "$tx" "$state/tx" "$state"
-}
 
 # open_room ROOM enters the room of the current directory, ./$room if it has its name still,
 # and opens this directory as descriptor 6. It fails for a link to another room, which has

@@ -105,54 +105,21 @@ receive_files
 }
 mark_point unpacked
 
-# One comparison covers all entries. If it fails, each entry is compared, to name the
-# difference.
-for_each_edit check_place
-stop_if_wrong 1
-print_stats() { for_each_edit print_present | xargs -0 -r stat --printf '%f %u %g\n' --; }
-print_file_digests() { (cd "$root/." && for_each_edit print_file | grade_paths | print_digests) | sort; }
-print_link_targets() { for_each_edit print_link | xargs -0 -r readlink -z -- | tr '\0' '\n'; }
-for_each_edit check_absent
-if [ -n "$appeared" ] || [ "$(print_stats 2>/dev/null)" != "$statistics" ] || [ "$(print_file_digests 2>/dev/null)" != "$digests" ] || [ "$(print_link_targets 2>/dev/null)" != "$targets" ]; then
-	for_each_edit report_difference
-	stop_if_wrong 76
-fi
-for_each_edit check_owner
-stop_if_wrong 1
+check_edits
 mark_point checked
 
 doing='write'
-about="$tx/rooms"
-name_room
-output=$(record_rooms 2>&1) || refuse "$output"
-graded=$(cd "$root/." && for_each_edit print_replaced | grade_paths)
-even=$(printf '%s\n' "$graded" | sed -n 's/^=//p')
-if selinuxenabled 2>/dev/null; then
-	for_each_edit print_path | xargs -0 -r matchpathcon -n >"$tx/contexts"
-	contexts=yes
-	exec 7<"$tx/contexts"
-fi
-about='contents of files'
-output=$(set_sources 2>&1) || refuse "$output"
-for_each_edit prepare_entry
-[ -z "$hasrests" ] || for_each_edit copy_original_attributes
-about='new files'
-sync_rooms
+prepare_edits
 mark_point prepared
 has_host_keys >/dev/null 2>&1 || :
 hadkeys=$keys ways=$(list_ways_in)
 sshdwas=$(print_sshd_config)
 claim_host write # fails if somebody took the host during the upload; from here on nobody can
 
-about='what is there now'
-mkdir -p "$tx/old" "$originals"
-output=$({ cd "$root/." && printf '%s\n' "$graded" | sed -n 's/^=//p' | tr '\n' '\0' | xargs -0 -r cp -a --parents -t "$tx/old" --; } 2>&1) || refuse "$output"
-for_each_edit keep_old_file
+keep_old_files
 [ -z "$hasaccounts" ] || keep_account_files
 [ -z "$hasunits$haskeys" ] || reserve_space
-about='originals'
-output=$({ cd "$tx/old" && for_each_edit print_saved | xargs -0 -r sync --; } 2>&1) || refuse "$output"
-for_each_edit preserve_original
+preserve_originals
 keep_hashes
 sync "$originals"
 mark_point saved
@@ -170,12 +137,7 @@ change_groups
 mark_point groups
 change_users
 mark_point users
-for_each_edit prepare_late_entry
-for_each_edit swap_entry
-for_each_edit make_hard_link
-for_each_edit remove_entry
-about='directories'
-output=$({ for_each_edit print_directories | sort -zu | xargs -0 -r sync --; } 2>&1) || refuse "$output"
+replace_edits
 mark_point replaced
 write_keys
 mark_point keys
