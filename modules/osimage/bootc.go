@@ -165,6 +165,8 @@ func (bootc) cleanCommand(string, *engine.Content) string {
 	return "if [ ! -e /run/ostree/staged-deployment ]; then rm -f /run/ostree/staged-deployment-locked; fi"
 }
 
+func (bootc) checkStopped() string { return "" }
+
 func (bootc) rollbackJobText() *engine.SharedText { return bootcRollbackJobText }
 
 var (

@@ -323,14 +323,42 @@ func TestAUnitThatCannotBeFrozenIsLimited(t *testing.T) {
 	}
 }
 
+// TestAStoppedStagingEndsInTheDaemon checks that the transaction of a staging whose client was killed is cancelled before
+// the daemon loses its limits, that a daemon that works on keeps them, and that the bastion then learns it.
+func TestAStoppedStagingEndsInTheDaemon(t *testing.T) {
+	for _, stuck := range []bool{false, true} {
+		s := sites()["rpm-ostree deploy"]
+		b := newOSHost(t)
+		if s.prep != nil {
+			s.prep(b)
+		}
+		b.addIOController()
+		d := engine.Desired{OS: &s.os}
+		b.Write("client-dies", "")
+		if stuck {
+			b.Write("stuck", "")
+		}
+		abort := b.steps(d).Stage[0].Do.Exec.Abort.String()
+		b.Run(awaitLimits(b, b.memberStage(d), "\nrebase_os() {\n"))
+		cancel, reset := strings.Index(b.Log(), "rpm-ostree cancel\n"), strings.Index(b.Log(), "IOWriteBandwidthMax=\n")
+		if cancel < 0 || b.Exists("transaction") != stuck || (reset < 0) != stuck || !stuck && cancel > reset {
+			t.Errorf("stuck %v: cancel at %d, limits removed at %d:\n%s", stuck, cancel, reset, b.Log())
+		}
+		out := b.Run(strings.ReplaceAll(abort, "sleep 1", ":"))
+		if (out.Code != 0) != stuck || stuck && !strings.Contains(out.Stderr, "rpm-ostree cancel") {
+			t.Errorf("stuck %v: %+v", stuck, out)
+		}
+	}
+}
+
 // TestCleanCommandHasNoSpecialCharacters checks that neither systemd nor the shell expands a part of the command.
 func TestCleanCommandHasNoSpecialCharacters(t *testing.T) {
 	clean := rpmOstree{}.cleanCommand
 	all := clean("daemon", &engine.Content{Image: "x"})
-	if strings.ContainsAny(all+(bootc{}).cleanCommand("", nil), `$%'"\`) || !strings.HasPrefix(all, forgetLimits) || !strings.HasSuffix(all, forgetMirror) {
+	if strings.ContainsAny(all+(bootc{}).cleanCommand("", nil), `$%'"\`) || !strings.HasPrefix(all, cancelStaging) || !strings.HasSuffix(all, forgetLimits) || !strings.Contains(all, forgetMirror) {
 		t.Error(all)
 	}
-	if clean("", nil) != "" || clean("daemon", nil) != forgetLimits || clean("", &engine.Content{Image: "x"}) != forgetMirror {
+	if clean("", nil) != cancelStaging || strings.Contains(clean("daemon", nil), forgetMirror) || clean("", &engine.Content{Image: "x"}) != cancelStaging+"; "+forgetMirror {
 		t.Error("the command has a part that is not needed, or misses one")
 	}
 }

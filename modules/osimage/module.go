@@ -35,6 +35,9 @@ type driver interface {
 	// if it is killed, or "". The command has no quotes, and no character that
 	// systemd or the shell expands.
 	cleanCommand(governed string, content *engine.Content) string
+	// checkStopped returns the end of the script that stops a staging. It fails if
+	// the host still stages although the unit has ended.
+	checkStopped() string
 	// rollbackJobText returns the text of shareRollbackJob, with the shell functions
 	// restore, which boots the previous deployment next, and drop, which removes the
 	// staged deployment.

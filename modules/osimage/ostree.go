@@ -38,6 +38,8 @@ func (ostree) stagesInUnit() bool { return true }
 
 func (ostree) cleanCommand(string, *engine.Content) string { return "" }
 
+func (ostree) checkStopped() string { return "" }
+
 func (ostree) rollbackJobText() *engine.SharedText { return ostreeRollbackJobText }
 
 var (

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"holdfast/engine"
+	"holdfast/engine/hostscript"
 	"holdfast/modules/shell"
 )
 
@@ -105,16 +106,28 @@ func (rpmOstree) checkUpdate(u osUpdate, f engine.Facts) error {
 
 func (rpmOstree) stagesInUnit() bool { return false }
 
-// cleanCommand removes the changes of a staging from the daemon.
+// isStaging is a command that reports whether the daemon carries out a transaction of the staging unit. The
+// daemon goes on when its client is killed (coreos/rpm-ostree#3206).
+const isStaging = "rpm-ostree status | grep -q unit:" + hostscript.StageUnit
+
+// cancelStaging ends the transaction of the staging unit, which outlives a killed client.
+const cancelStaging = "if " + isStaging + "; then timeout 30 rpm-ostree cancel; fi"
+
+// cleanCommand ends the work of the daemon, and removes the changes of a staging from it. Limits
+// stay as long as the daemon cannot be stopped.
 func (rpmOstree) cleanCommand(governed string, content *engine.Content) string {
-	var commands []string
-	if governed != "" {
-		commands = append(commands, forgetLimits)
-	}
+	commands := []string{cancelStaging}
 	if content != nil && content.Image != "" {
 		commands = append(commands, forgetMirror)
 	}
+	if governed != "" {
+		commands = append(commands, "if "+isStaging+"; then exit 1; fi", forgetLimits)
+	}
 	return strings.Join(commands, "; ")
+}
+
+func (rpmOstree) checkStopped() string {
+	return "\nif " + isStaging + "; then\n\techo 'rpm-ostree goes on with the staging; end it on the host: rpm-ostree cancel' >&2\n\texit 1\nfi\n"
 }
 
 func (rpmOstree) rollbackJobText() *engine.SharedText { return rpmOstreeRollbackJobText }

@@ -137,7 +137,7 @@ func stageStep(t engine.Target, u osUpdate, tool driver) engine.Step {
 	step.Do.Exec.Content = content
 	// The script may outlive its connection and start its unit later, so Abort
 	// stops the unit several times.
-	step.Do.Exec.Abort = engine.NewScript("for _ in 1 2 3; do systemctl stop " + hostscript.StageUnit + " || :; sleep 1; done")
+	step.Do.Exec.Abort = engine.NewScript("for _ in 1 2 3; do systemctl stop " + hostscript.StageUnit + " || :; sleep 1; done" + tool.checkStopped())
 	return step
 }
 

@@ -74,7 +74,7 @@ if [ "$governed" = yes ]; then delegate=yes nice=0; fi # the job lowers the prio
 # when.
 systemd-run --quiet --collect --unit="$unit" --description="$about" \
 	--property=IOSchedulingClass=idle --property=IOWeight=1 \
-	--property=CPUWeight=1 --property=Nice="$nice" --property=RuntimeMaxSec="$limit" --property=TimeoutStopSec=20 \
+	--property=CPUWeight=1 --property=Nice="$nice" --property=RuntimeMaxSec="$limit" --property=TimeoutStopSec=60 \
 	--property=Delegate="$delegate" ${after:+"--property=ExecStopPost=/bin/sh -c '$after'"} \
 	/bin/sh "$script" || {
 	rm -f "$script"
