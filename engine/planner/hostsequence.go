@@ -69,7 +69,7 @@ func newHostPlan(t engine.Target, d difference, adopt string) engine.HostPlan {
 		work.isDrained = work.drains || adopt != ""
 	}
 	if len(steps.Rollback) > 0 {
-		back := hostWork{target: t, steps: engine.Steps{Reboot: steps.Rollback}, isDrained: work.isDrained, rollsBack: true}
+		back := hostWork{target: t, steps: engine.Steps{Reboot: steps.Rollback}, adopt: adopt, drains: true, isDrained: true, rollsBack: true}
 		back.steps.StoppedServices = steps.StoppedServices
 		hp.Rollback = back.composeSequence()
 	}
@@ -84,6 +84,7 @@ func newHostPlan(t engine.Target, d difference, adopt string) engine.HostPlan {
 	allowReset(t, &hp)
 	hp.Sequence[0].Do.TakeHold.For = engine.Duration(10*time.Minute) + sumTimeouts(hp.Sequence[1:len(hp.Sequence)-1]) + sumTimeouts(hp.Rollback)
 	setLeaseTime(hp.Sequence, hp.Sequence[0].Do.TakeHold.For)
+	setLeaseTime(hp.Rollback, hp.Sequence[0].Do.TakeHold.For)
 	return hp
 }
 

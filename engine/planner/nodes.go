@@ -133,11 +133,12 @@ func (in Input) warnOfNodes(s surveyResult) []string {
 }
 
 // awaitNode waits until the node is Ready, so that the next batch does not find it unavailable. A node that was not Ready
-// before, for reasons of its own, is not waited for.
+// before, for reasons of its own, is not waited for. After a rollback, the API may still call it Ready in
+// the boot before the roll-out, or in the failed one.
 func (w *hostWork) awaitNode() []engine.Step {
 	t := w.target
 	n := t.Facts.Node
-	if n == nil || n.Node == "" || !w.disrupts && w.adopt == "" {
+	if n == nil || n.Node == "" || !w.disrupts && !w.rollsBack && w.adopt == "" {
 		return nil
 	}
 	if w.adopt == "" && (n.Absence == kubefacts.NotReady || n.Absence == kubefacts.BeingDeleted) {
@@ -146,6 +147,6 @@ func (w *hostWork) awaitNode() []engine.Step {
 	rebooted := slices.ContainsFunc(w.steps.Reboot, func(s engine.Step) bool {
 		return s.Do.AwaitBoot != nil && s.Do.AwaitBoot.Kind != engine.SoftReboot
 	})
-	wait := engine.AwaitNode{Cluster: n.Cluster, Node: n.Node, Rebooted: rebooted}
+	wait := engine.AwaitNode{Cluster: n.Cluster, Node: n.Node, Rebooted: rebooted, Present: w.rollsBack}
 	return []engine.Step{{Name: "wait for node", On: t.Host.Name, Do: engine.Op{AwaitNode: &wait}, Timeout: t.Pool.Timeouts.WithDefaults().Health}}
 }

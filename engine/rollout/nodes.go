@@ -101,18 +101,21 @@ func countNodes(nodes map[string][]string) (count int) {
 // awaitNode waits until the node is Ready. After a full reboot, it must report another boot of the kernel than before: the API
 // calls a node Ready until its kubelet has been silent for a while. Kubelets report the boot ID of the kernel, without soft reboots.
 func (w *hostWait) awaitNode(ctx context.Context, want engine.AwaitNode) error {
-	present, verified := "", !want.Present
+	present, verified := "", !want.Verify
 	return w.pollUntil(ctx, func(ctx context.Context) (missing string, fatal error) {
 		if !verified {
 			owned, missing, fatal := w.verifyNode(ctx, want.Cluster, want.Node)
 			if !owned {
 				return missing, fatal
 			}
+			verified = true
+		}
+		if want.Present && present == "" {
 			f, err := w.probeHost(ctx)
 			if err != nil {
 				return "the host does not answer: " + err.Error(), nil
 			}
-			present, verified = f.BootID.Kernel(), true
+			present = f.BootID.Kernel()
 		}
 		n, problem := w.Nodes.ReadNode(ctx, want.Cluster, want.Node)
 		switch {

@@ -11,10 +11,10 @@ import (
 // adopted host has begun before.
 
 // checkPlanned checks that a run disrupts only the hosts that its journaled
-// plan disrupts, and hosts whose action has failed since.
+// plan disrupts or may roll back, and hosts whose action has failed since.
 func (r *Run) checkPlanned(h *Host) {
 	failed := h.Setting.Failed != ""
-	if disrupts, ok := r.reports.plan[h.Name]; !ok || !disrupts && !failed {
+	if disrupts, ok := r.reports.plan[h.Name]; !ok || !disrupts && !r.reports.reverts[h.Name] && !failed {
 		r.reportViolation("%s is disrupted, and the plan does not say so", h.Name)
 	}
 }

@@ -133,10 +133,15 @@ func TestLaws(t *testing.T) {
 		"released without its units": {func(w *world) {
 			w.Hosts[0].disruptedBy, w.Hosts[0].LacksUnits = "run-1", func() bool { return true }
 		}, release, "m-0 is released, and of its units only"},
-		"another rollback":        {func(w *world) { w.Hosts[0].rolledBack = []string{"v1"} }, func(w *world) { w.run.CheckRollback(w.Hosts[0], "v1") }, "m-0 is rolled back from v1 once more"},
-		"rollback without a hold": {func(w *world) { w.Hosts[0].Hold = nil }, func(w *world) { w.run.CheckRollback(w.Hosts[0], "v1") }, "m-0 is rolled back without a hold"},
-		"accepts another OS":      {func(w *world) { w.Hosts[0].Booted = "v0" }, func(w *world) { w.run.CheckAccepts(w.Hosts[0], "v1") }, "m-0 runs v0, and is released as well with v1"},
-		"data of a member":        {func(w *world) { w.Hosts[0].Drained = true }, func(w *world) { w.run.CheckSetAside(w.Hosts[0], w.Hosts[0].Drained) }, "the data of the member of m-0 are set aside"},
+		"another rollback":          {func(w *world) { w.Hosts[0].rolledBack = []string{"v1"} }, func(w *world) { w.run.CheckRollback(w.Hosts[0], "v1") }, "m-0 is rolled back from v1 once more"},
+		"rollback without a hold":   {func(w *world) { w.Hosts[0].Hold = nil }, func(w *world) { w.run.CheckRollback(w.Hosts[0], "v1") }, "m-0 is rolled back without a hold"},
+		"rollback without a cordon": {func(w *world) { w.Nodes[0].Cordoned = false }, func(w *world) { w.run.CheckRollback(w.Hosts[3], "v1") }, "w-0 is rolled back, and its node is not cordoned"},
+		"rollback with pods": {func(w *world) { w.Nodes[0].Pods[0].Stays = false }, func(w *world) {
+			w.Nodes[0].Pods = w.Nodes[0].Pods[:1]
+			w.run.CheckRollback(w.Hosts[3], "v1")
+		}, "w-0 is disrupted with pod agent on it"},
+		"accepts another OS": {func(w *world) { w.Hosts[0].Booted = "v0" }, func(w *world) { w.run.CheckAccepts(w.Hosts[0], "v1") }, "m-0 runs v0, and is released as well with v1"},
+		"data of a member":   {func(w *world) { w.Hosts[0].Drained = true }, func(w *world) { w.run.CheckSetAside(w.Hosts[0], w.Hosts[0].Drained) }, "the data of the member of m-0 are set aside"},
 		"voters without a majority": {func(w *world) {
 			w.Hosts[0].Healthy, w.Hosts[1].Healthy = false, false
 			w.Hosts[0].Lost, w.Hosts[1].Lost = w.Now.Add(-time.Hour), w.Now.Add(-time.Hour)

@@ -216,6 +216,19 @@ func (r *Run) checkPodsLeft(h *Host) {
 	}
 }
 
+// checkCordoned checks that the node of a host is still cordoned, or once more, when the host goes down after it has come back: the
+// scheduler gives an uncordoned node other pods. A person may uncordon it at any time.
+func (r *Run) checkCordoned(h *Host) {
+	n, o := r.observer.findNode(h), r.observer.drainOptions(h)
+	if n == nil || o == nil || n.Cordoned || !n.Uncordoned.IsZero() {
+		return
+	}
+	if _, missed := r.missed["kubernetes "+n.Cluster]; missed && o.WhenUnreachable == engine.SkipUnreachable {
+		return
+	}
+	r.reportViolation("%s is rolled back, and its node is not cordoned", h.Name)
+}
+
 // checkNodeLeft checks that a host that is released is left neither cordoned nor leased by a run.
 func (r *Run) checkNodeLeft(h *Host) {
 	n := r.observer.findNode(h)

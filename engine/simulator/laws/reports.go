@@ -12,6 +12,7 @@ import (
 // runReports is the part of a run's journal about its roll-out.
 type runReports struct {
 	plan    map[string]bool           // hosts of the plan, and whether it disrupts them
+	reverts map[string]bool           // hosts that the plan rolls back if their OS fails
 	reboots map[string]*engine.Reboot // reboots of the plan, by host
 	clear   map[string]bool           // hosts that were reached and whose state was understood at the last gather
 	bad     map[string]bool           // hosts whose state was not understood, or that had rejected their OS, at the last gather
@@ -24,7 +25,7 @@ type runReports struct {
 }
 
 func newRunReports() runReports {
-	return runReports{plan: map[string]bool{}, reboots: map[string]*engine.Reboot{}, clear: map[string]bool{}, bad: map[string]bool{}, zones: map[string]string{}, done: map[string]time.Time{}, failed: map[string]bool{}, adopted: map[string]bool{}}
+	return runReports{plan: map[string]bool{}, reverts: map[string]bool{}, reboots: map[string]*engine.Reboot{}, clear: map[string]bool{}, bad: map[string]bool{}, zones: map[string]string{}, done: map[string]time.Time{}, failed: map[string]bool{}, adopted: map[string]bool{}}
 }
 
 func (r *Run) keepReport(e event.Event) {
@@ -32,6 +33,7 @@ func (r *Run) keepReport(e event.Event) {
 	case e.Type == event.Planned && e.Plan != nil:
 		for _, hp := range e.Plan.Hosts {
 			r.reports.plan[hp.Host] = hp.Disruptive()
+			r.reports.reverts[hp.Host] = len(hp.Rollback) > 0
 			r.reports.reboots[hp.Host] = hp.Reboot
 		}
 	case e.Type == event.HostsGathered:

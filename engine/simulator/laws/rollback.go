@@ -6,7 +6,7 @@ import (
 	"holdfast/engine"
 )
 
-// CheckRollback checks that a rollback has the hold, the journal entry and the
+// CheckRollback checks that a rollback has the hold, the journal entry, the drain and the
 // quorum that every reboot needs, and that it happens once for each OS.
 func (r *Run) CheckRollback(h *Host, bad string) {
 	if slices.Contains(h.rolledBack, bad) {
@@ -19,6 +19,8 @@ func (r *Run) CheckRollback(h *Host, bad string) {
 	}
 	r.checkJournaledKind(h, engine.RebootStep)
 	r.checkFresh(h)
+	r.checkPodsLeft(h)
+	r.checkCordoned(h)
 	if c := r.observer.findCluster(h); c != nil {
 		r.checkCluster(c, h, true)
 	}
