@@ -1,12 +1,15 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -53,7 +56,10 @@ func (w Client) Get(ctx context.Context, address string) (int, []byte, error) {
 }
 
 func sendRequest(request *http.Request) (int, []byte, error) {
-	client := http.Client{Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true, MaxResponseHeaderBytes: maxHeader}}
+	client := http.Client{
+		Transport:     &http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true, MaxResponseHeaderBytes: maxHeader},
+		CheckRedirect: checkRedirect,
+	}
 	reply, err := client.Do(request)
 	if err != nil {
 		return 0, nil, err
@@ -61,4 +67,36 @@ func sendRequest(request *http.Request) (int, []byte, error) {
 	defer func() { _ = reply.Body.Close() }()
 	body, err := io.ReadAll(io.LimitReader(reply.Body, maxBody))
 	return reply.StatusCode, body, err
+}
+
+// maxRedirects limits the redirects of a request.
+const maxRedirects = 10
+
+// checkRedirect sends the headers of the first request, which may be secret, only to its server. Once a redirect has led to
+// another host or port, or away from https, they are not sent any more, also not back to the first server: another server has
+// chosen the address. A referrer is never sent, because the query of an address may be secret.
+func checkRedirect(next *http.Request, before []*http.Request) error {
+	if len(before) >= maxRedirects {
+		return fmt.Errorf("stopped after %d redirects", maxRedirects)
+	}
+	next.Header.Del("Referer")
+	if leavesServer(next, before) {
+		agent := next.UserAgent()
+		next.Header = http.Header{}
+		if agent != "" {
+			next.Header.Set("User-Agent", agent)
+		}
+	}
+	return nil
+}
+
+func leavesServer(last *http.Request, before []*http.Request) bool {
+	first := originOf(before[0].URL)
+	return originOf(last.URL) != first || slices.ContainsFunc(before, func(r *http.Request) bool { return originOf(r.URL) != first })
+}
+
+// originOf returns the scheme, host and port of an address.
+func originOf(u *url.URL) [3]string {
+	defaults := map[string]string{"http": "80", "https": "443"}
+	return [3]string{u.Scheme, strings.ToLower(u.Hostname()), cmp.Or(u.Port(), defaults[u.Scheme])}
 }

@@ -25,6 +25,8 @@ func TestWeb(t *testing.T) {
 	})
 	mux.HandleFunc("/down", func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", http.StatusServiceUnavailable) })
 	mux.HandleFunc("/moved", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/down", http.StatusFound) })
+	mux.HandleFunc("/asked", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/from", http.StatusFound) })
+	mux.HandleFunc("/from", func(w http.ResponseWriter, r *http.Request) { _, _ = w.Write([]byte("[" + r.Referer() + "]")) })
 	mux.HandleFunc("/large", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(make([]byte, maxBody+1)) })
 	server := httptest.NewUnstartedServer(mux)
 	server.Config.ConnState = func(_ net.Conn, s http.ConnState) {
@@ -40,7 +42,8 @@ func TestWeb(t *testing.T) {
 		body   string
 	}{
 		"/ok?a=b%2Fc": {200, "ann s3cret a=b%2Fc holdfast"}, "/down": {503, "no\n"}, "/moved": {503, "no\n"}, "/none": {404, "404 page not found\n"},
-		"/large": {200, string(make([]byte, maxBody))},
+		"/asked?k=s3cret": {200, "[]"},
+		"/large":          {200, string(make([]byte, maxBody))},
 	} {
 		status, body, err := Client{Agent: "holdfast/1"}.Get(t.Context(), at+path)
 		if err != nil || status != want.status || string(body) != want.body {

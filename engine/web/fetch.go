@@ -123,7 +123,12 @@ func (f *Fetcher) download(r config.Remote) ([]byte, error) {
 		MaxResponseHeaderBytes: maxHeader,
 	}
 	defer transport.CloseIdleConnections()
-	response, err := (&http.Client{Transport: transport, Timeout: fetchWhole}).Do(request)
+	left := false
+	client := &http.Client{Transport: transport, Timeout: fetchWhole, CheckRedirect: func(next *http.Request, before []*http.Request) error {
+		left = leavesServer(next, before)
+		return checkRedirect(next, before)
+	}}
+	response, err := client.Do(request)
 	late.Stop()
 	if errors.Is(context.Cause(ctx), errSilent) {
 		f.noteSilent(server)
@@ -134,7 +139,11 @@ func (f *Fetcher) download(r config.Remote) ([]byte, error) {
 	}
 	defer func() { _ = response.Body.Close() }() // only read
 	if response.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("the server answers %d %s", response.StatusCode, http.StatusText(response.StatusCode))
+		err := fmt.Errorf("the server answers %d %s", response.StatusCode, http.StatusText(response.StatusCode))
+		if left && len(r.Headers) > 0 {
+			err = fmt.Errorf("%w, without http_headers, because the address redirects to another server; write the final address", err)
+		}
+		return nil, err
 	}
 	data, err := io.ReadAll(io.LimitReader(response.Body, config.MaxRemote+1)) // the caller refuses longer contents
 	if err != nil {
