@@ -16,21 +16,73 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// Create makes a layout without images in a folder, unless the folder has one. It refuses a folder with other files.
+// markerPart is the temporary name of the marker.
+const markerPart = MarkerFile + ".incomplete"
+
+// Create makes a layout without images in a folder, unless the folder has one. It refuses a folder with other files. It
+// finishes a layout that was not finished before a kill or a loss of power.
 func Create(folder string) error {
 	if folder == "" {
 		return errors.New("the inventory names no image layout; add layout to the mirror block of the site")
 	}
-	if _, err := os.Stat(filepath.Join(folder, MarkerFile)); !errors.Is(err, fs.ErrNotExist) {
+	if hasMarker, err := statMarker(folder); hasMarker || err != nil {
 		return err
 	}
-	if others, err := os.ReadDir(folder); err == nil && len(others) > 0 {
-		return fmt.Errorf("%s has files, but no %s: it is not an image layout; name another folder", folder, MarkerFile)
-	}
-	if err := os.MkdirAll(filepath.Join(folder, "blobs/sha256"), 0o755); err != nil {
+	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(folder, MarkerFile), fmt.Appendf(nil, "{\"imageLayoutVersion\":%q}\n", version), 0o644)
+	root, err := os.OpenRoot(folder)
+	if err != nil {
+		return err
+	}
+	l := &Layout{root: root}
+	defer func() { _ = l.Close() }() // each file was synced when it was written
+	unlock, err := l.lockPath(".")
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if hasMarker, err := statMarker(folder); hasMarker || err != nil { // another process may have made it before the lock
+		return err
+	}
+	if err := checkUnfinished(folder); err != nil {
+		return err
+	}
+	if err := root.MkdirAll("blobs/sha256", 0o755); err != nil {
+		return err
+	}
+	if err := l.syncFolder("blobs"); err != nil {
+		return err
+	}
+	return l.replaceFile(MarkerFile, markerPart, func(file io.Writer) error {
+		_, err := fmt.Fprintf(file, "{\"imageLayoutVersion\":%q}\n", version)
+		return err
+	})
+}
+
+// statMarker reports whether the folder has a marker. An empty one does not count.
+func statMarker(folder string) (bool, error) {
+	marker, err := os.Stat(filepath.Join(folder, MarkerFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil && marker.Size() > 0, err
+}
+
+// checkUnfinished refuses a folder with anything but the parts of an unfinished layout.
+func checkUnfinished(folder string) error {
+	for path, parts := range map[string][]string{".": {MarkerFile, markerPart, "blobs"}, "blobs": {"sha256"}, "blobs/sha256": nil} {
+		entries, err := os.ReadDir(filepath.Join(folder, path))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		for _, e := range entries {
+			if !slices.Contains(parts, e.Name()) {
+				return fmt.Errorf("%s has files, but no %s, or an empty one: it is not an image layout; name another folder", folder, MarkerFile)
+			}
+		}
+	}
+	return nil
 }
 
 // SetTag lists a manifest under a name in index.json. It replaces an earlier
@@ -113,14 +165,16 @@ func (l *Layout) removeFile(path string) error {
 func (l *Layout) RemoveBlob(path string) error { return l.removeFile(path) }
 
 // Lock prevents others from writing to the layout until unlock is called or the program ends.
-func (l *Layout) Lock() (unlock func(), err error) {
-	marker, err := l.root.Open(MarkerFile)
+func (l *Layout) Lock() (unlock func(), err error) { return l.lockPath(MarkerFile) }
+
+func (l *Layout) lockPath(path string) (unlock func(), err error) {
+	file, err := l.root.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	if err := syscall.Flock(int(marker.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		_ = marker.Close() // read only
+	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		_ = file.Close() // read only
 		return nil, fmt.Errorf("another holdfast mirror fills this layout (%w); wait for its end", err)
 	}
-	return func() { _ = marker.Close() }, nil
+	return func() { _ = file.Close() }, nil
 }

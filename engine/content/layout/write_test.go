@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
@@ -159,6 +160,71 @@ func TestSetTagReplacesTheIndex(t *testing.T) {
 	}
 	if got, found, err := l.FindTag("os"); err != nil || !found || got != second.Digest {
 		t.Errorf("%v, %v, %v", got, found, err)
+	}
+}
+
+// TestCreateFinishesALayout checks that a layout whose making was killed, or lost power, is made at the next time, and that
+// other folders are refused and stay as they are.
+func TestCreateFinishesALayout(t *testing.T) {
+	for name, c := range map[string]struct {
+		files  map[string]string // a name that ends in / is a folder
+		refuse bool
+	}{
+		"empty folder":      {},
+		"empty blobs":       {files: map[string]string{"blobs/": ""}},
+		"empty sha256":      {files: map[string]string{"blobs/sha256/": ""}},
+		"temporary marker":  {files: map[string]string{"blobs/sha256/": "", "oci-layout.incomplete": `{"image`}},
+		"empty marker":      {files: map[string]string{"blobs/sha256/": "", "oci-layout": ""}},
+		"both":              {files: map[string]string{"oci-layout": "", "oci-layout.incomplete": ""}},
+		"another file":      {files: map[string]string{"oci-layout.incomplete": "", "photo.jpg": "x"}, refuse: true},
+		"a blob":            {files: map[string]string{"oci-layout": "", "blobs/sha256/0123": "x"}, refuse: true},
+		"blobs of md5":      {files: map[string]string{"blobs/md5/": ""}, refuse: true},
+		"blobs in a file":   {files: map[string]string{"blobs": "x"}, refuse: true},
+		"a complete layout": {files: map[string]string{"oci-layout": `{"imageLayoutVersion": "1.0.0"}`, "blobs/sha256/0123": "x"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			folder := filepath.Join(t.TempDir(), "images")
+			writeTree(t, folder, c.files)
+			if err := Create(folder); (err != nil) != c.refuse {
+				t.Fatal(err)
+			}
+			if c.refuse {
+				for path, text := range c.files {
+					if got, err := os.ReadFile(filepath.Join(folder, path)); !strings.HasSuffix(path, "/") && string(got) != text {
+						t.Errorf("%s has %q, %v", path, got, err)
+					}
+				}
+				return
+			}
+			l, err := Open(folder)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = l.Close() }() // read only
+			if err := l.WriteBlob(t.Context(), describeBlob(t, []byte("contents")), strings.NewReader("contents")); err != nil {
+				t.Error(err)
+			}
+			if _, err := os.Stat(filepath.Join(folder, markerPart)); !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("the temporary marker: %v", err)
+			}
+		})
+	}
+}
+
+// writeTree makes files, and folders whose names end in /.
+func writeTree(t *testing.T, folder string, files map[string]string) {
+	t.Helper()
+	for path, text := range files {
+		at := filepath.Join(folder, path)
+		err := os.MkdirAll(filepath.Dir(at), 0o755)
+		if err == nil && strings.HasSuffix(path, "/") {
+			err = os.MkdirAll(at, 0o755)
+		} else if err == nil {
+			err = os.WriteFile(at, []byte(text), 0o644)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
