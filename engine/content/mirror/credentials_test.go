@@ -1,6 +1,7 @@
 package mirror
 
 import (
+	"bytes"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -10,6 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"holdfast/engine"
 )
 
 // pathWithoutTLS is a path on which somebody resets TLS and answers http with a demand for the password.
@@ -52,5 +55,40 @@ func TestPasswordsOfRegistriesAreEncrypted(t *testing.T) {
 		if !isLocal && !strings.Contains(err.Error(), "http://"+registry+" is refused") {
 			t.Errorf("%s: %v", registry, err)
 		}
+	}
+}
+
+// TestNoPasswordInFrom checks that a password in --from is refused before anything is made or run, and that no message
+// repeats it. Without one, the address reaches ostree unchanged.
+func TestNoPasswordInFrom(t *testing.T) {
+	bin := t.TempDir()
+	ran := filepath.Join(bin, "ran")
+	if err := os.WriteFile(filepath.Join(bin, "ostree"), []byte("#!/bin/sh\necho \"$@\" >>"+ran+"\nexit 1\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
+	commits, images := []Wanted{{Ref: "r", Commit: strings.Repeat("0", 64)}}, []Wanted{{Image: "quay.invalid/x@sha256:" + strings.Repeat("0", 64)}}
+	for from, c := range map[string]struct {
+		wanted []Wanted
+		err    string
+	}{
+		"https://ann:s3cret@ostree.invalid/repo":  {commits, "--from has a user before ostree.invalid, which"},
+		"https://ann:s3cret@x@ostree.invalid:443": {commits, "--from has a user before ostree.invalid:443, which"},
+		"https://s3cret@ostree.invalid/repo":      {commits, "holdfast mirror --from with the folder"},
+		"docker://ann:s3cret@quay.invalid/os":     {images, "podman login"},
+		"https://ostree.invalid/repo/a@b":         {commits, "ostree init"},
+	} {
+		folder := filepath.Join(t.TempDir(), "mirror")
+		var out bytes.Buffer
+		_, err := Update(t.Context(), engine.Mirror{Repository: filepath.Join(folder, "repo"), Layout: filepath.Join(folder, "images")}, Upstream{from, c.wanted}, &out)
+		if err == nil || !strings.Contains(err.Error(), c.err) || strings.Contains(err.Error()+out.String(), "s3cret") {
+			t.Errorf("%s: %v", from, err)
+		}
+		if _, err := os.Stat(folder); strings.Contains(from, "s3cret") && !os.IsNotExist(err) {
+			t.Errorf("%s: something was made: %v", from, err)
+		}
+	}
+	if args, err := os.ReadFile(ran); err != nil || strings.Contains(string(args), "s3cret") || strings.Count(string(args), "\n") != 1 {
+		t.Errorf("ostree ran with %q, %v", args, err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
@@ -152,6 +153,9 @@ type Upstream struct {
 // necessary, and fetches missing or damaged parts again. It also fetches signatures, which the hosts check. Reports go
 // to out.
 func Update(ctx context.Context, m engine.Mirror, up Upstream, out io.Writer) ([]ContentStatus, error) {
+	if err := checkFrom(up.From); err != nil {
+		return nil, err
+	}
 	from, err := openImages(up.From)
 	if err != nil {
 		return nil, err
@@ -169,4 +173,19 @@ func Update(ctx context.Context, m engine.Mirror, up Upstream, out io.Writer) ([
 		return updateImages(ctx, m, filling{from: from, wanted: up.Wanted, out: out})
 	}
 	return updateCommits(ctx, m, up, out)
+}
+
+// checkFrom refuses a user and a password in an address. Its errors do not contain them.
+func checkFrom(from string) error {
+	scheme, rest, isURL := strings.Cut(from, "://")
+	server, _, _ := strings.Cut(rest, "/")
+	at := strings.LastIndex(server, "@")
+	switch {
+	case !isURL || at < 0:
+		return nil
+	case scheme+"://" == registryScheme:
+		return fmt.Errorf("--from has a user before %s; name the registry without it, and store the password with podman login or docker login", server[at+1:])
+	}
+	return fmt.Errorf("--from has a user before %s, which the configuration of the mirror and the list of processes would show; "+
+		"fetch the commits with ostree and a remote of your own, then run holdfast mirror --from with the folder of that repository", server[at+1:])
 }
