@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"strings"
 
@@ -172,30 +171,39 @@ func writeFallbacks(b *strings.Builder, hosts []HostResult) {
 	}
 }
 
-func (s *Summary) writeEtcdLines(b *strings.Builder) {
-	totals := s.Etcd()
-	for _, name := range slices.Sorted(maps.Keys(s.clusters)) {
-		b.WriteString(s.clusters[name].governed.Format(name))
-		t, sampled := totals[name]
-		if !sampled {
-			continue
+// Totals has the sums over all hosts that a run touched.
+type Totals struct {
+	Touched       int
+	Updated       int
+	NonDisruptive int // updated hosts that were not disrupted
+	Held          int // hosts that are still held
+	Fetching      int // hosts that fetched something from the bastion
+	Fetched       int64
+	FetchedAgain  int64           // of these, bytes that were sent before and lost with a connection
+	Took          engine.Duration // time from the first event to the last
+}
+
+// Totals returns the sums over all hosts that the run touched.
+func (s *Summary) Totals() Totals {
+	results := s.Results()
+	t := Totals{Touched: len(results), Took: durationBetween(s.began, s.now)}
+	for _, h := range results {
+		if h.FetchedBytes > 0 {
+			t.Fetching++
+			t.Fetched += h.FetchedBytes
+			t.FetchedAgain += h.FetchedAgainBytes
 		}
-		if t.Samples == 0 {
-			fmt.Fprintf(b, "  etcd %s: its health is not known: %s, none answered\n", name, termtext.FormatCount(t.Unanswered, "sample", "samples"))
-			continue
+		if h.Updated {
+			t.Updated++
+			if h.NonDisruptive {
+				t.NonDisruptive++
+			}
 		}
-		fmt.Fprintf(b, "  etcd %s: %d of %d voters healthy at the least (quorum %d, %s", name, t.Least, t.Voters, t.Quorum, termtext.FormatCount(t.Samples, "sample", "samples"))
-		if t.Unanswered > 0 {
-			fmt.Fprintf(b, ", %d more unanswered", t.Unanswered)
+		if h.StillHeld {
+			t.Held++
 		}
-		if len(t.TakenDown) > 0 {
-			fmt.Fprintf(b, "; taken down: %s", strings.Join(textutil.FoldNames(t.TakenDown), ", "))
-		}
-		if len(t.Unseen) > 0 {
-			fmt.Fprintf(b, "; not seen during a soft reboot: %s", strings.Join(textutil.FoldNames(t.Unseen), ", "))
-		}
-		b.WriteString(")\n")
 	}
+	return t
 }
 
 func (s *Summary) writeTotals(b *strings.Builder) {

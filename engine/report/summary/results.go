@@ -23,18 +23,6 @@ type HostResult struct {
 	FailedAction *engine.Failure // failed action that a reboot replaced; nil: none
 }
 
-// Totals has the sums over all hosts that a run touched.
-type Totals struct {
-	Touched       int
-	Updated       int
-	NonDisruptive int // updated hosts that were not disrupted
-	Held          int // hosts that are still held
-	Fetching      int // hosts that fetched something from the bastion
-	Fetched       int64
-	FetchedAgain  int64           // of these, bytes that were sent before and lost with a connection
-	Took          engine.Duration // time from the first event to the last
-}
-
 // Results returns the results of all hosts that the run touched, by name. Its
 // figures are those of the end of the run.
 func (s *Summary) Results() []HostResult {
@@ -86,61 +74,6 @@ func (h *hostSummary) outcomeText() string {
 		return "staged"
 	}
 	return "not finished"
-}
-
-// Totals returns the sums over all hosts that the run touched.
-func (s *Summary) Totals() Totals {
-	results := s.Results()
-	t := Totals{Touched: len(results), Took: durationBetween(s.began, s.now)}
-	for _, h := range results {
-		if h.FetchedBytes > 0 {
-			t.Fetching++
-			t.Fetched += h.FetchedBytes
-			t.FetchedAgain += h.FetchedAgainBytes
-		}
-		if h.Updated {
-			t.Updated++
-			if h.NonDisruptive {
-				t.NonDisruptive++
-			}
-		}
-		if h.StillHeld {
-			t.Held++
-		}
-	}
-	return t
-}
-
-// EtcdTotals has the figures of one etcd cluster over a run.
-type EtcdTotals struct {
-	event.ClusterTotals
-
-	Voters    int      // voters at the moment with the fewest healthy ones
-	Least     int      // lowest number of healthy voters
-	Quorum    int      // voters that must be healthy at that moment
-	TakenDown []string // hosts whose member the run took down
-	Unseen    []string // hosts whose member ran on during a reboot, while no sample could reach it
-}
-
-// Etcd returns the figures of the etcd clusters that were sampled.
-func (s *Summary) Etcd() map[string]EtcdTotals {
-	sampled := map[string]event.ClusterTotals{}
-	for _, c := range s.end.Clusters {
-		sampled[c.Cluster] = c
-	}
-	all := map[string]EtcdTotals{}
-	for name, c := range s.clusters {
-		t := EtcdTotals{ClusterTotals: sampled[name], Voters: c.voters, Least: c.least, Quorum: c.quorum}
-		t.Cluster = name
-		if t.Samples+t.Unanswered == 0 { // the run disrupts no member
-			continue
-		}
-		if w := s.etcd[name]; w != nil {
-			t.TakenDown, t.Unseen = w.TakenDown, w.Unseen
-		}
-		all[name] = t
-	}
-	return all
 }
 
 // Latencies returns the disk latencies of the etcd members that were sampled.

@@ -2,6 +2,7 @@ package summary
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -9,7 +10,66 @@ import (
 	"holdfast/engine"
 	"holdfast/engine/event"
 	"holdfast/engine/report/termtext"
+	"holdfast/engine/textutil"
 )
+
+// EtcdTotals has the figures of one etcd cluster over a run.
+type EtcdTotals struct {
+	event.ClusterTotals
+
+	Voters    int      // voters at the moment with the fewest healthy ones
+	Least     int      // lowest number of healthy voters
+	Quorum    int      // voters that must be healthy at that moment
+	TakenDown []string // hosts whose member the run took down
+	Unseen    []string // hosts whose member ran on during a reboot, while no sample could reach it
+}
+
+// Etcd returns the figures of the etcd clusters that were sampled.
+func (s *Summary) Etcd() map[string]EtcdTotals {
+	sampled := map[string]event.ClusterTotals{}
+	for _, c := range s.end.Clusters {
+		sampled[c.Cluster] = c
+	}
+	all := map[string]EtcdTotals{}
+	for name, c := range s.clusters {
+		t := EtcdTotals{ClusterTotals: sampled[name], Voters: c.voters, Least: c.least, Quorum: c.quorum}
+		t.Cluster = name
+		if t.Samples+t.Unanswered == 0 { // the run disrupts no member
+			continue
+		}
+		if w := s.etcd[name]; w != nil {
+			t.TakenDown, t.Unseen = w.TakenDown, w.Unseen
+		}
+		all[name] = t
+	}
+	return all
+}
+
+func (s *Summary) writeEtcdLines(b *strings.Builder) {
+	totals := s.Etcd()
+	for _, name := range slices.Sorted(maps.Keys(s.clusters)) {
+		b.WriteString(s.clusters[name].governed.Format(name))
+		t, sampled := totals[name]
+		if !sampled {
+			continue
+		}
+		if t.Samples == 0 {
+			fmt.Fprintf(b, "  etcd %s: its health is not known: %s, none answered\n", name, termtext.FormatCount(t.Unanswered, "sample", "samples"))
+			continue
+		}
+		fmt.Fprintf(b, "  etcd %s: %d of %d voters healthy at the least (quorum %d, %s", name, t.Least, t.Voters, t.Quorum, termtext.FormatCount(t.Samples, "sample", "samples"))
+		if t.Unanswered > 0 {
+			fmt.Fprintf(b, ", %d more unanswered", t.Unanswered)
+		}
+		if len(t.TakenDown) > 0 {
+			fmt.Fprintf(b, "; taken down: %s", strings.Join(textutil.FoldNames(t.TakenDown), ", "))
+		}
+		if len(t.Unseen) > 0 {
+			fmt.Fprintf(b, "; not seen during a soft reboot: %s", strings.Join(textutil.FoldNames(t.Unseen), ", "))
+		}
+		b.WriteString(")\n")
+	}
+}
 
 // writeLatencies writes two rows for each member, or only the slowest members if there are many.
 func writeLatencies(b *strings.Builder, columns int, members []event.MemberLatency) {
