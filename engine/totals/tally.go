@@ -37,8 +37,6 @@ type hostTally struct {
 
 // AddEvent adds an event of the run.
 func (t *Tally) AddEvent(e event.Event) {
-	t.latencies.addEvent(e)
-	t.times.addEvent(e)
 	switch {
 	case e.Type == event.EtcdSampled && e.Etcd != nil:
 		t.addSample(e.Cluster, *e.Etcd)
@@ -58,6 +56,8 @@ func (t *Tally) AddEvent(e event.Event) {
 		h.addTransfer(e)
 		h.addOutage(e)
 	}
+	t.latencies.addEvent(e)
+	t.times.addEvent(e)
 }
 
 func (t *Tally) addSample(cluster string, s event.Sample) {

@@ -24,7 +24,7 @@ func (v *View) buildPage(j Journal) page {
 	p := page{Run: v.run, Title: "Run " + v.run + " of site " + v.start.Site}
 	p.Notices = v.listNotices(j)
 	p.Facts = v.listFacts(j)
-	p.Totals = v.sum.Totals().String()
+	p.Totals = v.sum.Totals(v.sum.Results()).String()
 	v.addEnd(&p, j)
 	v.addNext(&p, j)
 	p.Pools = v.listPools()

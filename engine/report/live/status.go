@@ -43,7 +43,6 @@ func NewStatus(style termtext.Style) *Status {
 // AddEvent updates the status with an event from termtext.SafeEvent.
 func (b *Status) AddEvent(e event.Event) {
 	b.forecast.addEvent(e)
-	b.clusters.AddEvent(e)
 	subject := e.Subject()
 	switch e.Type {
 	case event.Planned:
@@ -77,8 +76,9 @@ func (b *Status) AddEvent(e event.Event) {
 		if e.Failure == nil || e.Failure.Kind != engine.StoppedFailure && e.Failure.Kind != engine.HeldFailure { // nobody stopped the host, or holds it
 			b.updatePool(e.Host, func(p *poolCount) { p.failed++ })
 		}
-	default: // the other events change nothing that the view shows
+	default: // the other events do not change pools and steps
 	}
+	b.clusters.AddEvent(e)
 }
 
 func (b *Status) updatePool(host string, add func(*poolCount)) {

@@ -81,7 +81,7 @@ func (s *Summary) Format() string {
 	writeFallbacks(&b, hosts)
 	s.writeEtcdLines(&b)
 	writeLatencies(&b, s.Style.Columns, s.end.Latency)
-	s.writeTotals(&b)
+	writeTotals(&b, s.Totals(hosts))
 	return b.String()
 }
 
@@ -183,9 +183,8 @@ type Totals struct {
 	Took          engine.Duration // time from the first event to the last
 }
 
-// Totals returns the sums over all hosts that the run touched.
-func (s *Summary) Totals() Totals {
-	results := s.Results()
+// Totals returns the sums over the results of all hosts.
+func (s *Summary) Totals(results []HostResult) Totals {
 	t := Totals{Touched: len(results), Took: durationBetween(s.began, s.now)}
 	for _, h := range results {
 		if h.FetchedBytes > 0 {
@@ -206,8 +205,7 @@ func (s *Summary) Totals() Totals {
 	return t
 }
 
-func (s *Summary) writeTotals(b *strings.Builder) {
-	t := s.Totals()
+func writeTotals(b *strings.Builder, t Totals) {
 	if t.Fetching > 0 {
 		fmt.Fprintf(b, "  from the bastion: %s to %s%s\n", termtext.FormatBytes(t.Fetched), termtext.FormatCount(t.Fetching, "host", "hosts"), termtext.FormatAgain(t.FetchedAgain))
 	}

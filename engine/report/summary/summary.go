@@ -70,7 +70,6 @@ func (s *Summary) AddEvent(e event.Event) {
 		s.began = e.Time
 	}
 	s.now = e.Time
-	s.followEtcd(e)
 	switch {
 	case e.Type == event.RunStarted && e.Start != nil:
 		s.command = e.Start.Command
@@ -78,7 +77,7 @@ func (s *Summary) AddEvent(e event.Event) {
 		s.addPlan(*e.Plan)
 	case e.Type == event.RunEnded && e.End != nil:
 		s.end = *e.End
-	case e.Type == event.EtcdSampled: // followEtcd has handled it
+	case e.Type == event.EtcdSampled: // followEtcd handles it
 	case e.Type == event.StagingGoverned:
 		if e.Governor != nil && e.Governor.State == engine.GovernorEnded {
 			s.clusterNamed(e.Cluster).governed.Add(*e.Governor)
@@ -88,6 +87,7 @@ func (s *Summary) AddEvent(e event.Event) {
 	case e.Type == event.StepEnded && e.Failure != nil && e.Failure.Kind != engine.StoppedFailure:
 		s.others = append(s.others, e)
 	}
+	s.followEtcd(e)
 }
 
 // followEtcd keeps the lowest number of healthy voters over all events, and not only over samples.
