@@ -1,23 +1,19 @@
 package summary
 
 import (
-	"cmp"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
 
 	"holdfast/engine"
+	"holdfast/engine/event"
 	"holdfast/engine/report"
+	"holdfast/engine/report/tables"
 	"holdfast/engine/report/termtext"
 	"holdfast/engine/textutil"
 )
-
-// MaxHostRows is the number of hosts that have a row each. More hosts are
-// folded.
-const MaxHostRows = 12
 
 // EndText returns the end of a run for people: its summary and everything that is left, and the last line,
 // which has the outcome, its numbers and the next command to type.
@@ -65,168 +61,62 @@ func (s *Summary) lastLine(command string) string {
 	return paint(outcome) + "; " + next
 }
 
-// Format formats the summary of a run that has ended, for people. It returns "" if the run touched no host.
-func (s *Summary) Format() string {
-	hosts := s.Results()
-	if len(hosts) == 0 {
+// mostNamed is the number of incomplete pools that are listed one by one.
+const mostNamed = 20
+
+// Completeness returns how many hosts are updated at the end of a run, by pool.
+func (s *Summary) Completeness(end event.RunEnd) string {
+	if len(end.Pools) == 0 && end.Exit == engine.ExitStopped && len(s.Results()) > 0 {
+		return "pool status was not refreshed; run holdfast status\n"
+	}
+	if len(end.Pools) == 0 {
 		return ""
 	}
-	var b strings.Builder
-	if len(hosts) <= MaxHostRows {
-		writeHostRows(termtext.Sized(&b, s.Style.Columns), hosts)
-	} else {
-		writeFoldedRows(termtext.Sized(&b, s.Style.Columns), hosts)
-		writeExtremes(&b, hosts)
+	open := slices.DeleteFunc(slices.Clone(end.Pools), func(p engine.PoolStatus) bool { return p.Complete })
+	if end.Complete {
+		total := 0
+		for _, pool := range end.Pools {
+			total += pool.Total
+		}
+		return s.Style.Green(fmt.Sprintf("complete: %d of %s", total, termtext.FormatCount(total, "host", "hosts"))) + "\n"
 	}
-	writeFallbacks(&b, hosts)
-	s.writeEtcdLines(&b)
-	writeLatencies(&b, s.Style.Columns, s.end.Latency)
-	writeTotals(&b, s.Totals(hosts))
+	if len(open) == 0 {
+		return s.Style.Yellow("not complete: "+tables.CountUpdated(end.Pools)+"; "+incompleteReason(end)) + "\n"
+	}
+	var rows [][]string
+	for _, pool := range open[:min(mostNamed, len(open))] {
+		rows = append(rows, []string{"  " + pool.Name, fmt.Sprintf("%d of %d updated", pool.Counts[engine.Updated], pool.Total), countNotUpdated(pool)})
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n", s.Style.Yellow("not complete: "+tables.CountUpdated(end.Pools)))
+	_ = termtext.WriteTable(&b, rows) // writing to a strings.Builder never fails
+	if more := len(open) - len(rows); more > 0 {
+		fmt.Fprintf(&b, "  and %s more that are not complete\n", termtext.FormatCount(more, "pool", "pools"))
+	}
+	if n := len(end.Pools) - len(open); n > 0 {
+		fmt.Fprintf(&b, "  %s complete\n", termtext.FormatCount(n, "pool is", "pools are"))
+	}
 	return b.String()
 }
 
-func writeHostRows(b io.Writer, hosts []HostResult) {
-	rows := [][]string{{"  HOST", "FETCHED", "STAGED IN", "DOWN FOR", "HELD FOR", "OUTCOME", "CHANGES"}}
-	for _, h := range hosts {
-		away, held := durationOrDash(h.Down), durationOrDash(h.HeldFor)
-		if h.NotBack {
-			away = "not back"
-		}
-		if h.StillHeld {
-			held = "still held"
-		}
-		fetched := "-"
-		if h.FetchedBytes > 0 {
-			fetched = termtext.FormatBytes(h.FetchedBytes)
-		}
-		rows = append(rows, []string{"  " + h.Host, fetched, durationOrDash(h.StagedIn), away, held, h.Outcome, h.Work})
+func incompleteReason(end event.RunEnd) string {
+	switch v := end.Verdict; {
+	case len(v.UnhealthyClusters) > 0:
+		return termtext.FormatCount(len(v.UnhealthyClusters), "etcd cluster is", "etcd clusters are") + " not healthy"
+	case end.Exit == engine.ExitStopped:
+		return "the run was stopped before it had done all"
+	case end.Exit == engine.ExitOK:
+		return "an etcd cluster that the run is not about is not healthy; holdfast status tells which"
 	}
-	_ = termtext.WriteLongTable(b, dropEmptyColumns(rows)) // writing to a strings.Builder never fails
+	return "the run did not do all that it was to do"
 }
 
-func dropEmptyColumns(rows [][]string) [][]string {
-	var out [][]string
-	for range rows {
-		out = append(out, nil)
-	}
-	for col := range rows[0] {
-		if !slices.ContainsFunc(rows[1:], func(r []string) bool { return r[col] != "-" }) {
-			continue
-		}
-		for i, r := range rows {
-			out[i] = append(out[i], r[col])
+func countNotUpdated(p engine.PoolStatus) string {
+	var parts []string
+	for _, state := range engine.HostStates() {
+		if n := p.Counts[state]; n > 0 && state != engine.Updated {
+			parts = append(parts, fmt.Sprintf("%d %s", n, state))
 		}
 	}
-	return out
-}
-
-func writeFoldedRows(b io.Writer, hosts []HostResult) {
-	type key struct{ result, held, did string }
-	var groups textutil.Groups[key, string]
-	for _, h := range hosts {
-		k := key{result: h.Outcome, did: h.Work}
-		if h.StillHeld {
-			k.held = ", still held"
-		}
-		groups.Add(k, h.Host)
-	}
-	order := groups.Keys()
-	slices.SortStableFunc(order, func(x, y key) int { return cmp.Compare(len(groups.Of(x)), len(groups.Of(y))) })
-	rows := [][]string{{"  HOSTS", "OUTCOME", "CHANGES"}}
-	for _, k := range order {
-		rows = append(rows, []string{"  " + termtext.FoldHosts(groups.Of(k)), k.result + k.held, k.did})
-	}
-	_ = termtext.WriteLongTable(b, rows) // writing to a strings.Builder never fails
-}
-
-func writeExtremes(b *strings.Builder, hosts []HostResult) {
-	for _, column := range []struct {
-		name string
-		of   func(HostResult) engine.Duration
-	}{
-		{"staged in", func(h HostResult) engine.Duration { return h.StagedIn }},
-		{"down for", func(h HostResult) engine.Duration { return h.Down }},
-		{"held for", func(h HostResult) engine.Duration { return h.HeldFor }},
-	} {
-		with := slices.DeleteFunc(slices.Clone(hosts), func(h HostResult) bool { return column.of(h) <= 0 })
-		if len(with) == 0 {
-			continue
-		}
-		slices.SortStableFunc(with, func(x, y HostResult) int { return cmp.Compare(column.of(x), column.of(y)) })
-		slowest := with[len(with)-1]
-		fmt.Fprintf(b, "  %s: %s, median %s, longest %s (%s)\n", column.name, termtext.FormatCount(len(with), "host", "hosts"),
-			termtext.FormatDuration(column.of(with[(len(with)-1)/2])), termtext.FormatDuration(column.of(slowest)), slowest.Host)
-	}
-}
-
-func writeFallbacks(b *strings.Builder, hosts []HostResult) {
-	var groups textutil.Groups[string, string]
-	for _, h := range hosts {
-		if f := h.FailedAction; f != nil {
-			groups.Add(f.Step+": "+shortCause(*f), h.Host)
-		}
-	}
-	for cause, names := range groups.All() {
-		fmt.Fprintf(b, "  an action failed, so a reboot was due: %s: %s\n", termtext.FoldHosts(names), cause)
-	}
-}
-
-// Totals has the sums over all hosts that a run touched.
-type Totals struct {
-	Touched       int
-	Updated       int
-	NonDisruptive int // updated hosts that were not disrupted
-	Held          int // hosts that are still held
-	Fetching      int // hosts that fetched something from the bastion
-	Fetched       int64
-	FetchedAgain  int64           // of these, bytes that were sent before and lost with a connection
-	Took          engine.Duration // time from the first event to the last
-}
-
-// Totals returns the sums over the results of all hosts.
-func (s *Summary) Totals(results []HostResult) Totals {
-	t := Totals{Touched: len(results), Took: durationBetween(s.began, s.now)}
-	for _, h := range results {
-		if h.FetchedBytes > 0 {
-			t.Fetching++
-			t.Fetched += h.FetchedBytes
-			t.FetchedAgain += h.FetchedAgainBytes
-		}
-		if h.Updated {
-			t.Updated++
-			if h.NonDisruptive {
-				t.NonDisruptive++
-			}
-		}
-		if h.StillHeld {
-			t.Held++
-		}
-	}
-	return t
-}
-
-func writeTotals(b *strings.Builder, t Totals) {
-	if t.Fetching > 0 {
-		fmt.Fprintf(b, "  from the bastion: %s to %s%s\n", termtext.FormatBytes(t.Fetched), termtext.FormatCount(t.Fetching, "host", "hosts"), termtext.FormatAgain(t.FetchedAgain))
-	}
-	b.WriteString("  in all: " + t.String() + "\n")
-}
-
-// String returns the totals in a line: "2 hosts touched, 1 updated, 1 still held, in 11m0s".
-func (t Totals) String() string {
-	text := fmt.Sprintf("%s touched, %d updated", termtext.FormatCount(t.Touched, "host", "hosts"), t.Updated)
-	if t.NonDisruptive > 0 {
-		text += fmt.Sprintf(" (%d without disruption)", t.NonDisruptive)
-	}
-	if t.Held > 0 {
-		text += fmt.Sprintf(", %d still held", t.Held)
-	}
-	return text + ", in " + termtext.FormatDuration(t.Took)
-}
-
-func durationOrDash(d engine.Duration) string {
-	if d <= 0 {
-		return "-"
-	}
-	return termtext.FormatDuration(d)
+	return strings.Join(parts, ", ")
 }

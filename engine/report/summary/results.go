@@ -1,11 +1,17 @@
 package summary
 
 import (
+	"cmp"
+	"fmt"
+	"io"
 	"maps"
 	"slices"
+	"strings"
 
 	"holdfast/engine"
 	"holdfast/engine/event"
+	"holdfast/engine/report/termtext"
+	"holdfast/engine/textutil"
 )
 
 // HostResult is the result of a run for one host that it touched.
@@ -74,6 +80,176 @@ func (h *hostSummary) outcomeText() string {
 		return "staged"
 	}
 	return "not finished"
+}
+
+// MaxHostRows is the number of hosts that have a row each. More hosts are
+// folded.
+const MaxHostRows = 12
+
+// Format formats the summary of a run that has ended, for people. It returns "" if the run touched no host.
+func (s *Summary) Format() string {
+	hosts := s.Results()
+	if len(hosts) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	if len(hosts) <= MaxHostRows {
+		writeHostRows(termtext.Sized(&b, s.Style.Columns), hosts)
+	} else {
+		writeFoldedRows(termtext.Sized(&b, s.Style.Columns), hosts)
+		writeExtremes(&b, hosts)
+	}
+	writeFallbacks(&b, hosts)
+	s.writeEtcdLines(&b)
+	writeLatencies(&b, s.Style.Columns, s.end.Latency)
+	writeTotals(&b, s.Totals(hosts))
+	return b.String()
+}
+
+func writeHostRows(b io.Writer, hosts []HostResult) {
+	rows := [][]string{{"  HOST", "FETCHED", "STAGED IN", "DOWN FOR", "HELD FOR", "OUTCOME", "CHANGES"}}
+	for _, h := range hosts {
+		away, held := durationOrDash(h.Down), durationOrDash(h.HeldFor)
+		if h.NotBack {
+			away = "not back"
+		}
+		if h.StillHeld {
+			held = "still held"
+		}
+		fetched := "-"
+		if h.FetchedBytes > 0 {
+			fetched = termtext.FormatBytes(h.FetchedBytes)
+		}
+		rows = append(rows, []string{"  " + h.Host, fetched, durationOrDash(h.StagedIn), away, held, h.Outcome, h.Work})
+	}
+	_ = termtext.WriteLongTable(b, dropEmptyColumns(rows)) // writing to a strings.Builder never fails
+}
+
+func dropEmptyColumns(rows [][]string) [][]string {
+	var out [][]string
+	for range rows {
+		out = append(out, nil)
+	}
+	for col := range rows[0] {
+		if !slices.ContainsFunc(rows[1:], func(r []string) bool { return r[col] != "-" }) {
+			continue
+		}
+		for i, r := range rows {
+			out[i] = append(out[i], r[col])
+		}
+	}
+	return out
+}
+
+func writeFoldedRows(b io.Writer, hosts []HostResult) {
+	type key struct{ result, held, did string }
+	var groups textutil.Groups[key, string]
+	for _, h := range hosts {
+		k := key{result: h.Outcome, did: h.Work}
+		if h.StillHeld {
+			k.held = ", still held"
+		}
+		groups.Add(k, h.Host)
+	}
+	order := groups.Keys()
+	slices.SortStableFunc(order, func(x, y key) int { return cmp.Compare(len(groups.Of(x)), len(groups.Of(y))) })
+	rows := [][]string{{"  HOSTS", "OUTCOME", "CHANGES"}}
+	for _, k := range order {
+		rows = append(rows, []string{"  " + termtext.FoldHosts(groups.Of(k)), k.result + k.held, k.did})
+	}
+	_ = termtext.WriteLongTable(b, rows) // writing to a strings.Builder never fails
+}
+
+func writeExtremes(b *strings.Builder, hosts []HostResult) {
+	for _, column := range []struct {
+		name string
+		of   func(HostResult) engine.Duration
+	}{
+		{"staged in", func(h HostResult) engine.Duration { return h.StagedIn }},
+		{"down for", func(h HostResult) engine.Duration { return h.Down }},
+		{"held for", func(h HostResult) engine.Duration { return h.HeldFor }},
+	} {
+		with := slices.DeleteFunc(slices.Clone(hosts), func(h HostResult) bool { return column.of(h) <= 0 })
+		if len(with) == 0 {
+			continue
+		}
+		slices.SortStableFunc(with, func(x, y HostResult) int { return cmp.Compare(column.of(x), column.of(y)) })
+		slowest := with[len(with)-1]
+		fmt.Fprintf(b, "  %s: %s, median %s, longest %s (%s)\n", column.name, termtext.FormatCount(len(with), "host", "hosts"),
+			termtext.FormatDuration(column.of(with[(len(with)-1)/2])), termtext.FormatDuration(column.of(slowest)), slowest.Host)
+	}
+}
+
+func writeFallbacks(b *strings.Builder, hosts []HostResult) {
+	var groups textutil.Groups[string, string]
+	for _, h := range hosts {
+		if f := h.FailedAction; f != nil {
+			groups.Add(f.Step+": "+shortCause(*f), h.Host)
+		}
+	}
+	for cause, names := range groups.All() {
+		fmt.Fprintf(b, "  an action failed, so a reboot was due: %s: %s\n", termtext.FoldHosts(names), cause)
+	}
+}
+
+// Totals has the sums over all hosts that a run touched.
+type Totals struct {
+	Touched       int
+	Updated       int
+	NonDisruptive int // updated hosts that were not disrupted
+	Held          int // hosts that are still held
+	Fetching      int // hosts that fetched something from the bastion
+	Fetched       int64
+	FetchedAgain  int64           // of these, bytes that were sent before and lost with a connection
+	Took          engine.Duration // time from the first event to the last
+}
+
+// Totals returns the sums over the results of all hosts.
+func (s *Summary) Totals(results []HostResult) Totals {
+	t := Totals{Touched: len(results), Took: durationBetween(s.began, s.now)}
+	for _, h := range results {
+		if h.FetchedBytes > 0 {
+			t.Fetching++
+			t.Fetched += h.FetchedBytes
+			t.FetchedAgain += h.FetchedAgainBytes
+		}
+		if h.Updated {
+			t.Updated++
+			if h.NonDisruptive {
+				t.NonDisruptive++
+			}
+		}
+		if h.StillHeld {
+			t.Held++
+		}
+	}
+	return t
+}
+
+func writeTotals(b *strings.Builder, t Totals) {
+	if t.Fetching > 0 {
+		fmt.Fprintf(b, "  from the bastion: %s to %s%s\n", termtext.FormatBytes(t.Fetched), termtext.FormatCount(t.Fetching, "host", "hosts"), termtext.FormatAgain(t.FetchedAgain))
+	}
+	b.WriteString("  in all: " + t.String() + "\n")
+}
+
+// String returns the totals in a line: "2 hosts touched, 1 updated, 1 still held, in 11m0s".
+func (t Totals) String() string {
+	text := fmt.Sprintf("%s touched, %d updated", termtext.FormatCount(t.Touched, "host", "hosts"), t.Updated)
+	if t.NonDisruptive > 0 {
+		text += fmt.Sprintf(" (%d without disruption)", t.NonDisruptive)
+	}
+	if t.Held > 0 {
+		text += fmt.Sprintf(", %d still held", t.Held)
+	}
+	return text + ", in " + termtext.FormatDuration(t.Took)
+}
+
+func durationOrDash(d engine.Duration) string {
+	if d <= 0 {
+		return "-"
+	}
+	return termtext.FormatDuration(d)
 }
 
 // Latencies returns the disk latencies of the etcd members that were sampled.
