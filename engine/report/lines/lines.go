@@ -153,34 +153,27 @@ func (p *Writer) planText(plan *engine.Plan) string {
 
 func (p *Writer) failureText(e event.Event) string {
 	if e.Failure.Kind == engine.StoppedFailure {
-		return fullFailure(p.Style.Yellow("  "+e.Host)+" stopped at "+e.Failure.Step, e, *e.Failure)
+		return failureLines(p.Style.Yellow("  "+e.Host)+" stopped at "+e.Failure.Step, e)
 	}
-	return fullFailure(p.Style.Red("  "+e.Host+" failed")+" at "+e.Failure.Step, e, *e.Failure)
+	return failureLines(p.Style.Red("  "+e.Host+" failed")+" at "+e.Failure.Step, e)
 }
 
-func fullFailure(what string, e event.Event, f engine.Failure) string {
-	lines := []string{what + ": " + f.Cause}
-	for _, l := range failureDetails(e.Host, e.Message, f) {
-		lines = append(lines, "  "+l)
-	}
-	return strings.Join(lines, "\n")
-}
-
-func failureDetails(host, became string, f engine.Failure) []string {
-	var lines []string
-	if became != "" {
-		lines = append(lines, "    "+host+": "+became)
+func failureLines(title string, e event.Event) string {
+	f := *e.Failure
+	lines := []string{title + ": " + f.Cause}
+	if e.Message != "" {
+		lines = append(lines, e.Host+": "+e.Message)
 	}
 	if f.Command != "" {
-		lines = append(lines, "    command: "+commandName(f.Command))
+		lines = append(lines, "command: "+commandName(f.Command))
 	}
 	for _, l := range summary.StderrLines(f) {
-		lines = append(lines, "    stderr: "+l)
+		lines = append(lines, "stderr: "+l)
 	}
 	if f.Hint != "" {
-		lines = append(lines, "    hint: "+f.Hint)
+		lines = append(lines, "hint: "+f.Hint)
 	}
-	return lines
+	return strings.Join(lines, "\n      ")
 }
 
 func commandName(s string) string {

@@ -1,6 +1,7 @@
 package lines
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -15,13 +16,10 @@ import (
 const quickStep = engine.Duration(500 * time.Millisecond)
 
 func (p *Writer) stepText(e event.Event) string {
-	where := e.Host
-	if where == "" {
-		where = e.Cluster
-	}
+	where := cmp.Or(e.Host, e.Cluster)
 	switch {
 	case e.Failure != nil && e.Host == "" && e.Failure.Kind != engine.StoppedFailure:
-		return fullFailure(p.Style.Red("  "+summary.StepName(e)+" failed"), e, *e.Failure)
+		return failureLines(p.Style.Red("  "+summary.StepName(e)+" failed"), e)
 	case p.Terse && (e.Host != "" || e.Type == event.StepProgress && e.Took > 0):
 		return "" // the live status shows the step
 	case e.Type == event.StepProgress && e.Took > 0:
@@ -45,10 +43,7 @@ func waitLine(e event.Event) string {
 	if e.Host != "" || e.Until.IsZero() {
 		return ""
 	}
-	where := e.Cluster
-	if where == "" {
-		where = e.Pool
-	}
+	where := cmp.Or(e.Cluster, e.Pool)
 	if where != "" {
 		where += ": "
 	}

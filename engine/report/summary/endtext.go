@@ -66,7 +66,7 @@ const mostNamed = 20
 
 // Completeness returns how many hosts are updated at the end of a run, by pool.
 func (s *Summary) Completeness(end event.RunEnd) string {
-	if len(end.Pools) == 0 && end.Exit == engine.ExitStopped && len(s.Results()) > 0 {
+	if len(end.Pools) == 0 && end.Exit == engine.ExitStopped && s.touched {
 		return "pool status was not refreshed; run holdfast status\n"
 	}
 	if len(end.Pools) == 0 {

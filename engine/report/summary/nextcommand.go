@@ -18,7 +18,7 @@ const (
 )
 
 // listAdvice returns advice, and the command to type after it.
-func (s *Summary) listAdvice(end event.RunEnd, touched bool) (lines []string, command string) {
+func (s *Summary) listAdvice(end event.RunEnd) (lines []string, command string) {
 	again := s.sameRun()
 	switch {
 	case end.Exit == engine.ExitStopped:
@@ -42,7 +42,7 @@ func (s *Summary) listAdvice(end event.RunEnd, touched bool) (lines []string, co
 		lines = append(lines, fmt.Sprintf("to look at etcd cluster %s: holdfast etcd status %s", u.Cluster, u.Cluster),
 			"to replace a member whose host is gone for good, if the cluster has manage = true: holdfast etcd members plan "+u.Cluster)
 	}
-	if !touched {
+	if !s.touched {
 		return lines, commandLine(again)
 	}
 	return s.resumePlay(again, end, lines...)

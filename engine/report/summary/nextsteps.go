@@ -18,9 +18,8 @@ import (
 // kind of finding once, with the advice about it. It also returns the next
 // command to type, or "".
 func (s *Summary) NextSteps(end event.RunEnd) (lines []string, command string) {
-	touched := len(s.Results()) > 0
 	done := end.Exit == engine.ExitOK && (end.Complete || len(end.Pools) == 0)
-	if done || end.Exit == engine.ExitStopped && !touched {
+	if done || end.Exit == engine.ExitStopped && !s.touched {
 		return nil, ""
 	}
 	lines = append(s.failureLines(), s.otherFailureLines(end)...)
@@ -43,7 +42,7 @@ func (s *Summary) NextSteps(end event.RunEnd) (lines []string, command string) {
 	if end.Exit == engine.ExitWork && len(s.plan.Drift) > 0 {
 		lines = append(lines, s.driftLines()...)
 	}
-	advice, command := s.listAdvice(end, touched)
+	advice, command := s.listAdvice(end)
 	return append(lines, advice...), command
 }
 

@@ -39,7 +39,7 @@ func (s *Summary) Results() []HostResult {
 	var results []HostResult
 	for _, name := range slices.Sorted(maps.Keys(s.hosts)) {
 		h := s.hosts[name]
-		if !h.begun && h.failure == nil {
+		if !h.isTouched() {
 			continue
 		}
 		r := HostResult{

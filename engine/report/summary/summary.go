@@ -25,6 +25,7 @@ type Summary struct {
 	plan       engine.Plan   // the last approved plan
 	command    event.Command // the command of the run
 	end        event.RunEnd
+	touched    bool // a step of a host has begun, or a host has failed
 	began, now time.Time
 }
 
@@ -83,7 +84,9 @@ func (s *Summary) AddEvent(e event.Event) {
 			s.clusterNamed(e.Cluster).governed.Add(*e.Governor)
 		}
 	case e.Host != "":
-		s.hostNamed(e.Host).addEvent(e)
+		h := s.hostNamed(e.Host)
+		h.addEvent(e)
+		s.touched = s.touched || h.isTouched()
 	case e.Type == event.StepEnded && e.Failure != nil && e.Failure.Kind != engine.StoppedFailure:
 		s.others = append(s.others, e)
 	}
@@ -122,6 +125,8 @@ func (s *Summary) clusterNamed(name string) *clusterSummary {
 	}
 	return s.clusters[name]
 }
+
+func (h *hostSummary) isTouched() bool { return h.begun || h.failure != nil }
 
 func (h *hostSummary) addEvent(e event.Event) {
 	switch e.Type {
