@@ -151,39 +151,6 @@ func (p *Writer) planText(plan *engine.Plan) string {
 	return strings.TrimRight("plan\n"+b.String(), "\n")
 }
 
-func (p *Writer) failureText(e event.Event) string {
-	if e.Failure.Kind == engine.StoppedFailure {
-		return failureLines(p.Style.Yellow("  "+e.Host)+" stopped at "+e.Failure.Step, e)
-	}
-	return failureLines(p.Style.Red("  "+e.Host+" failed")+" at "+e.Failure.Step, e)
-}
-
-func failureLines(title string, e event.Event) string {
-	f := *e.Failure
-	lines := []string{title + ": " + f.Cause}
-	if e.Message != "" {
-		lines = append(lines, e.Host+": "+e.Message)
-	}
-	if f.Command != "" {
-		lines = append(lines, "command: "+commandName(f.Command))
-	}
-	for _, l := range summary.StderrLines(f) {
-		lines = append(lines, "stderr: "+l)
-	}
-	if f.Hint != "" {
-		lines = append(lines, "hint: "+f.Hint)
-	}
-	return strings.Join(lines, "\n      ")
-}
-
-func commandName(s string) string {
-	s = strings.TrimSpace(s)
-	if n := strings.Count(s, "\n"); n > 0 {
-		return fmt.Sprintf("a script of %d lines, in the journal", n+1)
-	}
-	return s
-}
-
 func governedText(e event.Event) string {
 	if e.Governor == nil {
 		return ""

@@ -3,6 +3,7 @@ package lines
 import (
 	"cmp"
 	"fmt"
+	"strings"
 	"time"
 
 	"holdfast/engine"
@@ -36,6 +37,39 @@ func (p *Writer) stepText(e event.Event) string {
 		return fmt.Sprintf("  %s %s", e.Step, p.Style.Faint(termtext.FormatDuration(e.Took)))
 	}
 	return fmt.Sprintf("  %s: %s %s", where, e.Step, p.Style.Faint(termtext.FormatDuration(e.Took)))
+}
+
+func (p *Writer) failureText(e event.Event) string {
+	if e.Failure.Kind == engine.StoppedFailure {
+		return failureLines(p.Style.Yellow("  "+e.Host)+" stopped at "+e.Failure.Step, e)
+	}
+	return failureLines(p.Style.Red("  "+e.Host+" failed")+" at "+e.Failure.Step, e)
+}
+
+func failureLines(title string, e event.Event) string {
+	f := *e.Failure
+	lines := []string{title + ": " + f.Cause}
+	if e.Message != "" {
+		lines = append(lines, e.Host+": "+e.Message)
+	}
+	if f.Command != "" {
+		lines = append(lines, "command: "+commandName(f.Command))
+	}
+	for _, l := range summary.StderrLines(f) {
+		lines = append(lines, "stderr: "+l)
+	}
+	if f.Hint != "" {
+		lines = append(lines, "hint: "+f.Hint)
+	}
+	return strings.Join(lines, "\n      ")
+}
+
+func commandName(s string) string {
+	s = strings.TrimSpace(s)
+	if n := strings.Count(s, "\n"); n > 0 {
+		return fmt.Sprintf("a script of %d lines, in the journal", n+1)
+	}
+	return s
 }
 
 // waitLine returns "" for steps of hosts, which have other lines.
