@@ -30,6 +30,7 @@ var textual = map[string]string{
 	"engine/config/butane/butane.go Translate":       "a finding of Butane's own has a text and no kind",
 	"engine/change.go Name":                          "the resource of a change begins with its kind, which is a field of its own",
 	"engine/remote/classify.go classifyChannel":      "sshd and its jump hosts answer with a text, and one code for several causes",
+	"engine/remote/classify.go isSilence":            "sshd tells why a connection has failed in a text, and has one code for several causes",
 	"engine/remote/reach.go isBlocked":               "sshd tells why a connection has failed in a text, and has one code for several causes",
 	"engine/report/summary/nextsteps.go shortCause":  "a cause that only has an exit status is shown with a line of standard error",
 	"engine/etcd/answer.go isForbidden":              "an answer of etcd 3.5 in a stream has a text and no code",

@@ -34,14 +34,14 @@ type RebootSetting struct {
 	Soft  SoftRebootMode `json:"soft,omitempty"`  // whether a host may soft reboot
 	Kexec KexecMode      `json:"kexec,omitempty"` // whether a host may boot another kernel by a kexec
 
-	// ResetAfter is how long a host may take to come back from a reboot before it is reset once through its BMC; missing: it is never reset.
+	// ResetAfter is how long a host may be silent in a reboot before it is reset once through its BMC; missing: it is never reset.
 	ResetAfter Duration `json:"reset_after,omitempty"`
 }
 
 // HasChoice reports whether the pool allows another kind of reboot beside the full one.
 func (s RebootSetting) HasChoice() bool { return s.Soft != NeverSoft || s.Kexec != NeverKexec }
 
-// ResetAfter returns how long a host of the pool may take to come back from a reboot before it is reset; 0: it is never reset. Only
+// ResetAfter returns how long a host of the pool may be silent in a reboot before it is reset; 0: it is never reset. Only
 // a BMC can reset a host.
 func (p Pool) ResetAfter(h Host) Duration {
 	if h.BMC == nil {
@@ -51,7 +51,13 @@ func (p Pool) ResetAfter(h Host) Duration {
 }
 
 // RebootLimit returns how long a reboot of a host of the pool may take, with its reset.
-func (p Pool) RebootLimit(h Host) Duration { return p.Timeouts.WithDefaults().Reboot + p.ResetAfter(h) }
+func (p Pool) RebootLimit(h Host) Duration {
+	return p.Timeouts.WithDefaults().Reboot + ResetLimit(p.ResetAfter(h))
+}
+
+// ResetLimit returns how much longer a reboot may take if the host is reset once it has been silent for the time after. It may have answered
+// for as long before, because its shutdown was slow.
+func ResetLimit(after Duration) Duration { return 2 * after }
 
 // SoftRebootMode decides whether the hosts of a pool soft reboot.
 type SoftRebootMode string
@@ -134,7 +140,7 @@ type Reboot struct {
 	Survivors []string `json:"survivors,omitempty"` // services that run on during the reboot
 	Restarts  []string `json:"restarts,omitempty"`  // those of them that are restarted once the host is back
 
-	// ResetAfter is how long the host may take to come back before it is reset once; missing: it is never reset.
+	// ResetAfter is how long the host may be silent before it is reset once; missing: it is never reset.
 	ResetAfter Duration `json:"reset_after,omitempty"`
 }
 

@@ -239,7 +239,7 @@ type AwaitBoot struct {
 	Kept   bool            `json:"kept,omitempty"` // the OS of this digest was deployed before the reboot, too
 	Kind   RebootKind      `json:"kind,omitempty"` // "": a full reboot
 
-	ResetAfter Duration `json:"reset_after,omitempty"` // how long the host may take to come back before it is reset once; missing: it is never reset
+	ResetAfter Duration `json:"reset_after,omitempty"` // how long the host may be silent before it is reset once; missing: it is never reset
 }
 
 // AwaitUnits waits until every service in Running runs again and no unit has

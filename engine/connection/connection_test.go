@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"syscall"
@@ -190,6 +191,73 @@ func TestLoginKinds(t *testing.T) {
 			t.Errorf("%s: %v", h, err)
 		}
 	}
+}
+
+// TestSilence checks that only a host which has sent nothing at all counts as silent, because such a host may be reset.
+func TestSilence(t *testing.T) {
+	t.Parallel()
+	up, mute, down := sshtest.Start(t, sshtest.Config{}), sshtest.Start(t, sshtest.Config{Silent: true}), sshtest.Start(t, sshtest.Config{})
+	down.Close()
+	away := sshtest.Start(t, sshtest.Config{Connect: func(string) (net.Conn, error) {
+		return nil, &net.OpError{Op: "dial", Err: os.NewSyscallError("connect", syscall.EHOSTUNREACH)}
+	}})
+	cut := sshtest.Start(t, sshtest.Config{Connect: func(string) (net.Conn, error) {
+		return nil, &net.OpError{Op: "dial", Err: os.NewSyscallError("connect", syscall.ENETUNREACH)}
+	}})
+	strange := hostAt("h1", up)
+	strange.SSH.Identities = nil
+	hurried := hostAt("h1", mute)
+	hurried.SSH.ConnectTimeout = engine.Duration(200 * time.Millisecond)
+	proxied := hostAt("h1", mute)
+	proxied.SSH.SSHConfig = filepath.Join(t.TempDir(), "config")
+	if err := os.WriteFile(proxied.SSH.SSHConfig, []byte("Host *\n ProxyCommand exit 1\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		host   engine.Host
+		script string // "": only a connection
+		limit  time.Duration
+		silent bool
+	}{
+		"no greeting":                 {host: hurried, silent: true},
+		"no greeting until the end":   {host: hostAt("h1", mute), limit: 200 * time.Millisecond, silent: true},
+		"refused":                     {host: hostAt("h1", down)},
+		"refused login":               {host: strange},
+		"a script that takes long":    {host: hostAt("h1", up), script: "sleep 60"},
+		"a ProxyCommand that fails":   {host: proxied},
+		"a jump host that is down":    {host: throughJump(hostAt("h1", up), down)},
+		"no route from the jump host": {host: throughJump(hostAt("h1", up), away), silent: true},
+		"a jump host without network": {host: throughJump(hostAt("h1", up), cut)},
+		"refused at the jump host":    {host: throughJump(hostAt("h1", down), up)},
+		"a mute jump host":            {host: throughJump(hostAt("h1", up), mute), limit: 200 * time.Millisecond},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			hosts := NewHosts(remote.Options{Agent: "none"}, observe.ReadFileScript)
+			defer hosts.Close()
+			ctx := t.Context()
+			if c.limit > 0 {
+				limited, cancel := context.WithTimeout(ctx, c.limit)
+				defer cancel()
+				ctx = limited
+			}
+			conn, err := hosts.Connect(ctx, c.host)
+			if err == nil && c.script != "" {
+				_, err = conn.Run(ctx, rollout.Script{Text: c.script, Timeout: 100 * time.Millisecond})
+			}
+			var f *engine.Failure
+			if !errors.As(err, &f) || f.Silent != c.silent {
+				t.Errorf("%v, want a failure with silent %t", err, c.silent)
+			}
+		})
+	}
+}
+
+// throughJump returns the host behind a jump host.
+func throughJump(h engine.Host, jump *sshtest.Server) engine.Host {
+	h.SSH.ProxyJump = "core@" + jump.Addr()
+	h.SSH.Identities, h.SSH.KnownHosts = append(h.SSH.Identities, jump.Identity), append(h.SSH.KnownHosts, jump.KnownHosts)
+	return h
 }
 
 // TestVisits checks that each script has a connection of its own, which ends with the script.

@@ -134,12 +134,7 @@ func withoutHost(err error) error {
 	if !errors.As(err, &e) {
 		return err
 	}
-	return &engine.Failure{Cause: e.Cause(), Kind: engine.FailureKind(e.Kind.String()), Hint: e.Hint, Silent: isSilence(e.Kind)}
-}
-
-// isSilence reports whether a host does not answer at all. A host that refuses a login, for example, does.
-func isSilence(k remote.Kind) bool {
-	return slices.Contains([]remote.Kind{remote.Unreachable, remote.Refused, remote.Lost, remote.Timeout}, k)
+	return &engine.Failure{Cause: e.Cause(), Kind: engine.FailureKind(e.Kind.String()), Hint: e.Hint, Silent: e.Silent}
 }
 
 // Close ends all connections. It waits for connections that are being opened,

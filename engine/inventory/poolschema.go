@@ -49,7 +49,7 @@ func poolBlock() block {
 		{name: "reboot", meaning: "The kinds of reboot that its hosts may get (docs/reboots.md).", arguments: []argument{
 			{name: "soft", kind: text, fallback: "\"never\"", meaning: "\"never\": each reboot is a full one; \"auto\": a host soft reboots if that is enough and possible, else it reboots in full; \"require\": a host that would need a full reboot is left out"},
 			{name: "kexec", kind: text, fallback: "\"never\"", meaning: "\"never\": no reboot is a kexec; \"auto\": a host boots its next kernel from the running one, without firmware and boot loader, if it does not soft reboot and a kexec is enough and possible"},
-			{name: "reset_after", kind: duration, fallback: "never", meaning: "a host that has not come back from a reboot of a run within this time, and does not answer, is reset once through its BMC ([maintenance.md](maintenance.md#hosts-that-do-not-come-back)); needs the block `bmc`"},
+			{name: "reset_after", kind: duration, fallback: "never", meaning: "a host that does not answer at all for this time in a reboot of a run is reset once through its BMC ([maintenance.md](maintenance.md#hosts-that-do-not-come-back)); needs the block `bmc`"},
 			{name: "keep", kind: texts, meaning: "services that run on during a soft reboot, such as `[\"app.service\"]`: each gets a drop-in, and restarts into the new OS once the host is back ([reboots.md](reboots.md#let-other-services-run-on)). Not etcd, which has `survive_soft_reboots`"},
 		}},
 		gateBlock(),

@@ -3,7 +3,7 @@ package planner
 import "holdfast/engine"
 
 // allowReset lets a run reset a host once, if its pool wants this and the host does not come back from a reboot of its sequence.
-// The wait after the reset is as long as the one of another host. A rollback never resets the host, because it follows another
+// The wait after the reset is at least as long as the one of another host, unless its shutdown was slower than the time until the reset. A rollback never resets the host, because it follows another
 // reboot of the run.
 func allowReset(t engine.Target, hp *engine.HostPlan) {
 	after := t.Pool.ResetAfter(t.Host)
@@ -17,7 +17,7 @@ func allowReset(t engine.Target, hp *engine.HostPlan) {
 		wait := *s.Do.AwaitBoot
 		wait.ResetAfter = after
 		hp.Sequence[i].Do.AwaitBoot = &wait
-		hp.Sequence[i].Timeout += after
+		hp.Sequence[i].Timeout += engine.ResetLimit(after)
 	}
 	if hp.Reboot != nil {
 		reboot := *hp.Reboot

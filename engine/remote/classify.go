@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"net"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -38,6 +39,18 @@ func classifyChannel(err *ssh.OpenChannelError) (Kind, string) {
 		return Resolve, "the jump host resolves the name: check the address in the inventory, or its name service"
 	}
 	return Unreachable, "check that the host is on and that the jump host reaches it"
+}
+
+// isSilence reports whether the error of a connection proves that the address does not answer. A refused connection is an answer, and
+// other errors may be those of the bastion or of the jump host, such as a network that is unreachable from there.
+func isSilence(err error) bool {
+	var channel *ssh.OpenChannelError
+	if errors.As(err, &channel) {
+		return channel.Reason == ssh.ConnectionFailed && slices.ContainsFunc([]string{"no route", "timed out", "host is down"}, func(words string) bool {
+			return strings.Contains(strings.ToLower(channel.Message), words)
+		})
+	}
+	return errors.Is(err, syscall.EHOSTUNREACH) || errors.Is(err, syscall.ETIMEDOUT) || errors.Is(err, syscall.EHOSTDOWN)
 }
 
 // peerError is the message of a host that does not open a channel, without the words that the library adds. The library returns the

@@ -57,6 +57,7 @@ type Error struct {
 	Step    string // the action and its object
 	Hint    string // advice, or ""
 	Err     error  // the cause
+	Silent  bool   // the host itself has sent nothing; false if a jump host, a ProxyCommand or the bastion has failed
 }
 
 // Error returns one line that is safe to print and contains no secret.

@@ -23,6 +23,7 @@ type login struct {
 	clock  *stopwatch
 
 	ids     identities
+	tried   bool     // the connection was begun before the time was over
 	methods []string // that the host offers
 	failure *Error   // set in a callback that refuses the host key or cannot unlock a key
 }
@@ -101,6 +102,7 @@ func (l *login) collectKeys(ctx context.Context) (closeAgent func(), err error) 
 }
 
 func (l *login) connectTCP(ctx context.Context) (net.Conn, error) {
+	l.tried = ctx.Err() == nil
 	if l.via != nil {
 		c, err := l.via.dialChannel(ctx, "tcp", l.ep.Address())
 		if e := l.jumpHostLost(err); e != nil {
@@ -163,14 +165,22 @@ func (l *login) connectError(parent context.Context, err error) error {
 		step += " through " + l.via.ep.UserAndAddress()
 	}
 	if e := l.callerEnded(parent, step); e != nil {
-		return e
+		return l.markSilence(e)
 	}
 	if errors.Is(context.Cause(l.ctx), errLate) {
-		return l.ep.newError(Unreachable, step, fmt.Errorf("no answer within %s", l.ep.ConnectTimeout),
-			"check that the host is on and the network works")
+		return l.markSilence(l.ep.newError(Unreachable, step, fmt.Errorf("no answer within %s", l.ep.ConnectTimeout),
+			"check that the host is on and the network works"))
 	}
 	kind, hint := classifyConnect(err)
-	return l.ep.newError(kind, step, rootCause(err), hint)
+	e := l.ep.newError(kind, step, rootCause(err), hint)
+	e.Silent = isSilence(err)
+	return e
+}
+
+// markSilence marks the error of a host that has sent nothing until the time was over.
+func (l *login) markSilence(e *Error) *Error {
+	e.Silent = l.tried && e.Kind != Canceled
+	return e
 }
 
 func (l *login) jumpHostLost(err error) error {
@@ -186,7 +196,12 @@ func (l *login) jumpHostLost(err error) error {
 
 func (l *login) loginError(parent context.Context, conn *activeConn, err error) error {
 	step := "log in as " + l.ep.UserAndAddress()
+	silent := conn.received.Load() == 0
+	command, proxied := conn.Conn.(*commandConn)
 	if e := l.callerEnded(parent, step); e != nil {
+		if silent && !proxied {
+			return l.markSilence(e)
+		}
 		return e
 	}
 	if l.failure != nil {
@@ -200,14 +215,12 @@ func (l *login) loginError(parent context.Context, conn *activeConn, err error) 
 		return l.connectError(parent, e)
 	}
 	late := errors.Is(context.Cause(l.ctx), errLate)
-	silent := conn.received.Load() == 0
-	command, proxied := conn.Conn.(*commandConn)
 	switch {
 	case silent && proxied:
 		return l.ep.newError(Unreachable, "connect to "+l.ep.Address()+" with ProxyCommand", command.describeFailure(l.ep, late), "run the ProxyCommand of "+l.ep.ProxyCommand.At+" by hand")
 	case late && silent:
-		return l.ep.newError(Unreachable, "connect to "+l.ep.Address(),
-			fmt.Errorf("connected, but no SSH greeting within %s", l.ep.ConnectTimeout), "the host may hang, or something else listens there")
+		return l.markSilence(l.ep.newError(Unreachable, "connect to "+l.ep.Address(),
+			fmt.Errorf("connected, but no SSH greeting within %s", l.ep.ConnectTimeout), "the host may hang, or something else listens there"))
 	case late:
 		return l.ep.newError(Unreachable, step, fmt.Errorf("login not finished within %s", l.ep.ConnectTimeout), "the host or the network may be overloaded")
 	case silent:
@@ -241,7 +254,7 @@ func (l *login) noKeyError(step, said string) error {
 		"check the user, and its authorized_keys on the host")
 }
 
-func (l *login) callerEnded(parent context.Context, step string) error {
+func (l *login) callerEnded(parent context.Context, step string) *Error {
 	if parent.Err() == nil {
 		return nil
 	}

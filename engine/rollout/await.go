@@ -57,9 +57,10 @@ func (w *hostWait) awaitBoot(ctx context.Context, want engine.AwaitBoot, reset *
 	left := want.BootID
 	return w.pollUntil(ctx, func(ctx context.Context) (string, error) {
 		f, err := w.probeHost(ctx)
+		told := reset.noteProbe(ctx, err)
 		switch {
 		case err != nil:
-			return "the host does not answer: " + err.Error() + reset.resetIfDue(ctx, err), nil
+			return "the host does not answer: " + err.Error() + told, nil
 		case f.BootID != "" && f.BootID == left:
 			return "the host has not gone down", nil
 		case f.BootID.SharesKernel(left) && !want.Kind.SharesKernel(): // a soft reboot is less than the order

@@ -14,43 +14,59 @@ import (
 // this one was killed, does not reset the host.
 type bootReset struct {
 	*stepRunner
-	hp    engine.HostPlan
-	after time.Duration // since the begin of the wait; 0: never
-	began time.Time
-	told  string // the outcome of the one attempt, for the text about the wait; "": it has not been tried
+	hp          engine.HostPlan
+	after       time.Duration // that the host must be silent; 0: it is never reset
+	silentSince time.Time     // last answer of the host, or the begin of the wait
+	over        bool          // the one attempt was made
+	told        string        // its outcome, or why it is put off, for the text about the wait; "": the host was not silent for long enough
 }
 
 func (r *stepRunner) newBootReset(hp engine.HostPlan, want engine.AwaitBoot) *bootReset {
-	return &bootReset{stepRunner: r, hp: hp, after: toDuration(want.ResetAfter), began: r.Clock.Now()}
+	return &bootReset{stepRunner: r, hp: hp, after: toDuration(want.ResetAfter), silentSince: r.Clock.Now()}
 }
 
-// resetIfDue gets the error of a host that has not come back. It does nothing as long as the host answers in any way.
-func (b *bootReset) resetIfDue(ctx context.Context, err error) string {
+// noteProbe gets the result of each probe of the host, and resets a host that has not answered in any way for long enough. A check that
+// forbids the reset is told once. Later probes try again.
+func (b *bootReset) noteProbe(ctx context.Context, err error) string {
 	var f *engine.Failure
-	isSilent := errors.As(err, &f) && f.Silent
-	if b.told != "" || b.after == 0 || !isSilent || b.Clock.Now().Sub(b.began) < b.after || ctx.Err() != nil {
+	switch isSilent := errors.As(err, &f) && f.Silent; {
+	case ctx.Err() != nil: // the probe was interrupted
+		return b.told
+	case !isSilent:
+		b.silentSince = b.Clock.Now()
+		return b.told
+	case b.over || b.after == 0 || b.Clock.Now().Sub(b.silentSince) < b.after:
 		return b.told
 	}
-	failure := b.checkReset(ctx)
-	if failure == nil {
-		failure = b.journalReset()
+	if err := b.checkReset(ctx); err != nil {
+		b.tellNoReset(err)
+		return b.told
 	}
-	var unsure *engine.Failure
-	if failure == nil {
-		failure = b.sendReset(ctx)
-		unsure = unsureReset(failure)
+	b.over = true
+	if err := b.journalReset(); err != nil {
+		b.tellNoReset(err)
+		return b.told
 	}
-	switch {
+	failure := b.sendReset(ctx)
+	switch unsure := unsureReset(failure); {
 	case failure == nil:
 		b.told = "; it was reset at " + b.Clock.Now().UTC().Format("15:04:05 UTC")
 	case unsure != nil:
 		b.told = "; " + unsure.Cause
 		b.noteEvent(event.Event{Type: event.Warned, Host: b.hp.Host, Message: b.hp.Host + ": it has not come back from its reboot; " + unsure.Cause})
 	default:
-		b.told = "; it was not reset: " + failure.Error()
-		b.noteEvent(event.Event{Type: event.Warned, Host: b.hp.Host, Message: b.hp.Host + ": it has not come back from its reboot, and is not reset: " + failure.Error()})
+		b.told = ""
+		b.tellNoReset(failure)
 	}
 	return b.told
+}
+
+// tellNoReset tells once why the host is not reset.
+func (b *bootReset) tellNoReset(err error) {
+	if b.told == "" {
+		b.noteEvent(event.Event{Type: event.Warned, Host: b.hp.Host, Message: b.hp.Host + ": it has not come back from its reboot, and is not reset: " + err.Error()})
+	}
+	b.told = "; it was not reset: " + err.Error()
 }
 
 // unsureReset returns the failure of a reset that may have been carried out, or nil if err proves that it was not.
@@ -63,7 +79,8 @@ func unsureReset(err error) *engine.Failure {
 }
 
 // checkReset returns an error unless the reset disturbs nobody: a host whose member of etcd answers has come back, the cluster must
-// still be able to lose the host, and somebody may have switched the host off meanwhile.
+// still be able to lose the host, and somebody may have switched the host off meanwhile. The silence begins again for a host whose member
+// answers, and for one that is off: it may boot soon.
 func (b *bootReset) checkReset(ctx context.Context) error {
 	host, _ := b.Inventory.Host(b.hp.Host)
 	if b.Power == nil || host.BMC == nil {
@@ -71,6 +88,7 @@ func (b *bootReset) checkReset(ctx context.Context) error {
 	}
 	if cluster := b.hp.Cluster; cluster != "" {
 		if b.Clusters.Gather(ctx, cluster).HasHealthyMember(b.hp.Host) {
+			b.silentSince = b.Clock.Now()
 			return errors.New("its etcd member answers, so only its SSH does not")
 		}
 		if b.isOnlyMember(cluster) {
@@ -93,6 +111,7 @@ func (b *bootReset) isOnlyMember(cluster string) bool {
 func (b *bootReset) checkPower(ctx context.Context, host engine.Host) error {
 	now, err := b.Power.Read(ctx, host)
 	if err == nil && now.Power != powerOn {
+		b.silentSince = b.Clock.Now()
 		err = fmt.Errorf("its power is %s", b.cutWord(now.Power))
 	}
 	return err

@@ -19,14 +19,26 @@ import (
 // resetBMC is the BMC of one host, which hangs in its reboot until it is reset.
 type resetBMC struct {
 	host  *simulator.Host
-	power string // the PowerState that it reports
-	fails error  // of each call
-	dead  bool   // a reset does not help
-	loses error  // of the answer to a reset, which the BMC carries out
+	power string    // the PowerState that it reports
+	fails error     // of each call
+	moody int       // number of first calls that fail
+	isOff bool      // it reports its power as off once
+	offAt time.Time // when it did so
+	dead  bool      // a reset does not help
+	loses error     // of the answer to a reset, which the BMC carries out
 	sent  []engine.PowerTarget
+	at    time.Time // when it last sent a reset
 }
 
 func (c *resetBMC) Read(context.Context, engine.Host) (engine.PowerState, error) {
+	if c.moody > 0 {
+		c.moody--
+		return engine.PowerState{}, errors.New("BMC bmc: it did not answer")
+	}
+	if c.isOff {
+		c.isOff, c.offAt = false, time.Now()
+		return engine.PowerState{Power: "Off"}, nil
+	}
 	return engine.PowerState{Power: c.power}, c.fails
 }
 
@@ -41,7 +53,7 @@ func (c *resetBMC) Switch(ctx context.Context, h engine.Host, s engine.SwitchPow
 	if h.Name != c.host.Name {
 		return errors.New("the wrong host")
 	}
-	c.sent = append(c.sent, s.To)
+	c.sent, c.at = append(c.sent, s.To), time.Now()
 	if !c.dead {
 		c.host.Change(func(t *simulator.Traits) { t.NoReturn = false })
 		c.host.PowerOn()
@@ -109,7 +121,7 @@ func TestReset(t *testing.T) {
 		"a member of etcd": {host: "etcd-1", resets: 1, exit: engine.ExitOK, warning: "etcd-1: it has not come back from its reboot within 5m0s, and is reset once"},
 		"in vain": {
 			host: "etcd-1", breaks: func(_ failureWorld, b *resetBMC) { b.dead = true }, resets: 1,
-			exit: engine.ExitFailed, warning: "is reset once", reason: "not done within 25m0s: the host does not answer: connect to etcd-1: connection refused; it was reset at ",
+			exit: engine.ExitFailed, warning: "is reset once", reason: "not done within 30m0s: the host does not answer: connect to etcd-1: connection refused; it was reset at ",
 		},
 		"the answer is lost": {
 			host: "worker-0", breaks: func(_ failureWorld, b *resetBMC) { b.loses = errors.New("BMC bmc: it did not answer") }, resets: 1,
@@ -132,6 +144,22 @@ func TestReset(t *testing.T) {
 		"BMC away": {
 			host: "worker-0", breaks: func(_ failureWorld, b *resetBMC) { b.fails = errors.New("BMC bmc: it did not answer") },
 			exit: engine.ExitFailed, warning: "is not reset: BMC bmc: it did not answer", reason: "it was not reset: BMC bmc: it did not answer",
+		},
+		"BMC away for a moment": {
+			host: "worker-0", breaks: func(_ failureWorld, b *resetBMC) { b.moody = 1 }, resets: 1,
+			exit: engine.ExitOK, warning: "worker-0: it has not come back from its reboot within 5m0s, and is reset once",
+		},
+		"a slow shutdown": {
+			host: "worker-0", breaks: func(_ failureWorld, b *resetBMC) {
+				b.host.Change(func(t *simulator.Traits) {
+					t.NoReturn, t.Shutdown, t.Boot = false, time.Duration(resetAfter)+time.Minute, 30*time.Second
+				})
+			}, exit: engine.ExitOK,
+		},
+		"silence after a slow shutdown": {
+			host: "worker-0", breaks: func(_ failureWorld, b *resetBMC) {
+				b.host.Change(func(t *simulator.Traits) { t.Shutdown = time.Duration(resetAfter) + time.Minute })
+			}, resets: 1, exit: engine.ExitOK, warning: "is reset once",
 		},
 		"another member lost": {
 			host: "etcd-1", breaks: func(s failureWorld, _ *resetBMC) { s.doAtStep("etcd-1", "wait for boot", s.Host("etcd-0").StopEtcd) },
@@ -178,6 +206,10 @@ func TestReset(t *testing.T) {
 				denies := func(e event.Event) bool {
 					return strings.Contains(e.Message, "is not reset") || e.Failure != nil && strings.Contains(e.Failure.Cause, "was not reset")
 				}
+				isRefused := func(e event.Event) bool { return e.Type == event.Warned && strings.Contains(e.Message, "is not reset") }
+				if n := len(slices.DeleteFunc(slices.Clone(s.run.Events()), func(e event.Event) bool { return !isRefused(e) })); n > 1 {
+					t.Errorf("it is told %d times why the host is not reset\n%s", n, runTranscript(s.run))
+				}
 				if c.unsure && slices.ContainsFunc(s.run.Events(), denies) {
 					t.Errorf("a host that may have been reset is told as not reset\n%s", runTranscript(s.run))
 				}
@@ -187,6 +219,47 @@ func TestReset(t *testing.T) {
 			})
 		})
 	}
+}
+
+// bastionTrouble fails to connect to a host once in a while for a reason that is not the silence of the host.
+type bastionTrouble struct {
+	rollout.Hosts
+	host string
+	last time.Time // of such a failure
+}
+
+func (h *bastionTrouble) Connect(ctx context.Context, to engine.Host) (rollout.Conn, error) {
+	conn, err := h.Hosts.Connect(ctx, to)
+	if err != nil && to.Name == h.host && time.Since(h.last) > time.Duration(resetAfter)*3/4 {
+		h.last = time.Now()
+		return conn, &engine.Failure{Kind: engine.UnreachableFailure, Cause: "connect through jump host: connection refused"}
+	}
+	return conn, err
+}
+
+// TestNoResetByHearsay: a host is not reset as long as another failure than its silence comes between.
+func TestNoResetByHearsay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, bmc := resetWorld("worker-0")
+		end := applyRun(s.run, bmc.use, func(r *rollout.Run) { r.Hosts = &bastionTrouble{Hosts: r.Hosts, host: "worker-0"} })
+		if err := checkEnd(end, engine.ExitFailed, "not done within 30m0s: the host does not answer: "); err != nil || len(bmc.sent) != 0 {
+			t.Errorf("%v, sent %v\n%s", err, bmc.sent, runTranscript(s.run))
+		}
+	})
+}
+
+// TestResetAfterPowerOn: a host that was off when it would have been reset is left alone as long as it may be booting.
+func TestResetAfterPowerOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, bmc := resetWorld("worker-0")
+		bmc.isOff = true
+		if err := errors.Join(checkEnd(applyRun(s.run, bmc.use), engine.ExitOK), checkLaws(s.Site)); err != nil {
+			t.Errorf("%v\n%s", err, runTranscript(s.run))
+		}
+		if len(bmc.sent) != 1 || bmc.offAt.IsZero() || bmc.at.Sub(bmc.offAt) < time.Duration(resetAfter) {
+			t.Errorf("sent %v at %s, and it was off at %s", bmc.sent, bmc.at, bmc.offAt)
+		}
+	})
 }
 
 // TestResetIsKilled: the run is killed after each event of the reboot. Neither it nor the next run resets the host twice, and the next run

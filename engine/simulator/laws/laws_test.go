@@ -85,6 +85,7 @@ func TestLaws(t *testing.T) {
 	}
 	reset := func(w *world) { // the act of a run that has ordered a reboot of m-0 ten minutes ago, and has told about the reset
 		w.Hosts[0].disruptedBy, w.Hosts[0].Up, w.Hosts[0].Healthy = "run-1", false, false
+		w.run.seen["m-0"] = w.run.seen["m-0"].Add(-9 * time.Minute)
 		w.run.CheckPower(w.Hosts[0], engine.PowerReset)
 	}
 	unplanned := func(w *world) {
@@ -156,14 +157,15 @@ func TestLaws(t *testing.T) {
 			w.Inventory.MaxUnavailable = engine.CountOrPercent{Count: 1, Set: true}
 			w.disrupt("w-0", "o-0")
 		}, look, "2 hosts of the site are disrupted, its budget is 1"},
-		"switched on under a hold":  {bobs, func(w *world) { w.run.CheckPower(w.Hosts[0], engine.PowerOn) }, "m-0 is switched to on while it is held by bob"},
-		"reset in maintenance":      {func(w *world) { w.Inventory.Hosts[3].Maintenance = "fans" }, func(w *world) { w.run.CheckPower(w.Hosts[3], engine.PowerReset) }, "w-0 is switched to reset, and the inventory keeps runs off it"},
-		"switched on while leaving": {func(w *world) { w.Inventory.Hosts[3].Leaving = true }, func(w *world) { w.run.CheckPower(w.Hosts[3], engine.PowerOn) }, "w-0 is switched to on, and the inventory keeps runs off it"},
-		"reset that no pool allows": {func(w *world) { w.Inventory.Pools[0].Reboot.ResetAfter = 0 }, reset, "m-0 is reset, and its pool does not allow that"},
-		"reset by another run":      {func(w *world) { w.Hosts[0].reboot.by = nil }, reset, "m-0 is reset, and that run has not ordered its last reboot"},
-		"reset too early":           {func(w *world) { w.Hosts[0].reboot.at = w.Now.Add(-time.Minute) }, reset, "m-0 is reset 1m0s after the order to reboot, and 5m0s are to pass"},
+		"switched on under a hold":          {bobs, func(w *world) { w.run.CheckPower(w.Hosts[0], engine.PowerOn) }, "m-0 is switched to on while it is held by bob"},
+		"reset in maintenance":              {func(w *world) { w.Inventory.Hosts[3].Maintenance = "fans" }, func(w *world) { w.run.CheckPower(w.Hosts[3], engine.PowerReset) }, "w-0 is switched to reset, and the inventory keeps runs off it"},
+		"switched on while leaving":         {func(w *world) { w.Inventory.Hosts[3].Leaving = true }, func(w *world) { w.run.CheckPower(w.Hosts[3], engine.PowerOn) }, "w-0 is switched to on, and the inventory keeps runs off it"},
+		"reset that no pool allows":         {func(w *world) { w.Inventory.Pools[0].Reboot.ResetAfter = 0 }, reset, "m-0 is reset, and its pool does not allow that"},
+		"reset by another run":              {func(w *world) { w.Hosts[0].reboot.by = nil }, reset, "m-0 is reset, and that run has not ordered its last reboot"},
+		"reset too early":                   {func(w *world) { w.Hosts[0].reboot.at = w.Now.Add(-time.Minute) }, reset, "m-0 is reset 1m0s after the order to reboot, and 5m0s are to pass"},
+		"reset of a host that has answered": {func(w *world) { w.run.seen["m-0"] = w.Now.Add(6 * time.Minute) }, reset, "m-0 is reset 3m0s after its last answer, and 5m0s are to pass"},
 		"reset of a host that is back": {func(w *world) {
-			w.Hosts[0].reboot.got, w.Hosts[0].reboot.booted = engine.FullReboot, w.Now.Add(-time.Minute)
+			w.Hosts[0].reboot.got, w.Hosts[0].reboot.booted = engine.FullReboot, w.Now.Add(-9*time.Minute-40*time.Second)
 		}, reset, "m-0 is reset, and has come back"},
 		"reset without a word": {func(w *world) { w.run.resetsTold = nil }, reset, "m-0 is reset, and this is not in the journal"},
 		"two resets":           {func(w *world) { w.run.resets["m-0"] = true }, reset, "m-0 is reset twice"},

@@ -37,6 +37,8 @@ func (r *Run) checkReset(h *Host) {
 		r.reportViolation("%s is reset, and that run has not ordered its last reboot", h.Name)
 	case r.observer.Now.Sub(o.at) < time.Duration(after):
 		r.reportViolation("%s is reset %s after the order to reboot, and %s are to pass", h.Name, r.observer.Now.Sub(o.at), after)
+	case r.observer.Now.Sub(r.seen[h.Name]) < time.Duration(after):
+		r.reportViolation("%s is reset %s after its last answer, and %s are to pass", h.Name, r.observer.Now.Sub(r.seen[h.Name]), after)
 	case o.got != "" && !wasUnseen(o.booted, r.seen[h.Name]):
 		r.reportViolation("%s is reset, and has come back", h.Name)
 	}
