@@ -139,18 +139,32 @@ type Switcher struct {
 	Before func(text string) error // is called before each reset is sent; an error stops the switch
 }
 
-// Switch switches the power, and waits until the controller reports it. A host is reset as soon as the controller has accepted the
-// reset: a state read afterwards would tell nothing about it.
+// limit returns how long the controller has for the effect of the last reset.
+func (p progress) limit(s engine.SwitchPower) time.Duration {
+	if s.To == engine.PowerOff && p.sent != ForceOff {
+		return time.Duration(s.Graceful) + settle
+	}
+	return settle
+}
+
+// Switch switches the power, and waits until the controller reports it. Once the controller has answered, further questions about
+// the state may fail meanwhile. A host is reset as soon as the controller has accepted the reset: a state read afterwards would tell
+// nothing about it.
 func (w Switcher) Switch(ctx context.Context, c Controller, s engine.SwitchPower) error {
 	var p progress
+	answered := false
 	sentAt := w.Clock.Now() // of the order to shut down, if it was sent before
 	for {
 		now, err := c.State(ctx)
-		if err != nil {
-			return err
-		}
 		p.waited = w.Clock.Now().Sub(sentAt)
-		send, done, err := chooseReset(s, now, p)
+		send, done := Reset(""), false
+		switch {
+		case err == nil:
+			answered = true
+			send, done, err = chooseReset(s, now, p)
+		case answered && p.waited < p.limit(s):
+			err = nil
+		}
 		switch {
 		case done || err != nil:
 			return err
