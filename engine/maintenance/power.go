@@ -22,12 +22,15 @@ func (r Request) planPower(o Observed) engine.HostMaintenance {
 		s, m.Message = engine.SwitchPower{To: engine.PowerReset}, "is reset"
 	default: // the power is switched on
 	}
-	// A held host refuses the shutdown that its controller asks for, so it is told to shut down under its hold.
-	if s.To == engine.PowerOff && st.Kind == standing.HeldByPerson {
-		s.Ordered, s.CheckHold = true, !r.Force
+	if s.To != engine.PowerOn && st.Kind == standing.HeldByPerson {
+		s.CheckHold = !r.Force
 		limit += engine.CutCheckTimeout
 		m.Under = st.Hold.Owner()
-		m.Steps = append(m.Steps, r.shutDown(engine.ShutDown(m.Under)))
+		// A held host refuses the shutdown that its controller asks for, so it is told to shut down under its hold.
+		if s.To == engine.PowerOff {
+			s.Ordered = true
+			m.Steps = append(m.Steps, r.shutDown(engine.ShutDown(m.Under)))
+		}
 	}
 	m.Steps = append(m.Steps, engine.Step{Name: "power " + string(s.To), Do: engine.Op{SwitchPower: &s}, Timeout: limit})
 	if st.Kind != standing.Free {

@@ -205,6 +205,42 @@ func TestQuorumBeforePowerOff(t *testing.T) {
 	}
 }
 
+// TestResetChecksTheHold: another person takes the host, or it goes away, after the reset was planned. Only a host that answers and has
+// another hold is left alone.
+func TestResetChecksTheHold(t *testing.T) {
+	theirs := &engine.Hold{Kind: engine.MaintenanceHold, Holder: "bob@b2", Run: "r2", Bastion: "b2", Reason: "fans"}
+	for name, c := range map[string]struct {
+		change func(*simulator.Host)
+		force  bool
+		resets bool
+	}{
+		"held as before":     {change: func(*simulator.Host) {}, resets: true},
+		"held by another":    {change: func(h *simulator.Host) { h.SetHold(theirs) }},
+		"released":           {change: func(h *simulator.Host) { h.SetHold(nil) }},
+		"forced":             {change: func(h *simulator.Host) { h.SetHold(theirs) }, force: true, resets: true},
+		"it does not answer": {change: (*simulator.Host).Cut, resets: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				site, bmc, ask := poweredSite()
+				ask(t.Context(), maintenance.Request{Action: engine.HoldHosts, Reason: "DIMM"}, nil)
+				end := ask(t.Context(), maintenance.Request{Action: engine.ResetHosts, Force: c.force}, func(e event.Event) {
+					if e.Type == event.MaintenancePlanned {
+						c.change(site.Host("worker-0"))
+					}
+				})
+				said := findingsText(end)
+				if c.resets && (end.Exit != engine.ExitOK || !slices.Equal(bmc.sent, []engine.PowerTarget{engine.PowerReset})) {
+					t.Errorf("exit %d, %s, sent %v", end.Exit, said, bmc.sent)
+				}
+				if !c.resets && (end.Exit != engine.ExitRefused || len(bmc.sent) > 0 || !strings.Contains(said, "; it was not reset")) {
+					t.Errorf("exit %d, %s, sent %v", end.Exit, said, bmc.sent)
+				}
+			})
+		})
+	}
+}
+
 // TestReleaseAfterAnotherHold: a bastion remembers its hold of a host that was off, and meanwhile another person holds it. The settings of
 // the controller stay those of that person.
 func TestReleaseAfterAnotherHold(t *testing.T) {

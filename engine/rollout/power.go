@@ -64,7 +64,7 @@ func (r *stepRunner) switchPower(ctx context.Context, hp engine.HostPlan, s engi
 	sending := false
 	err := r.Power.Switch(ctx, host, *s.Do.SwitchPower, func(text string) error {
 		if s.Do.SwitchPower.CheckHold {
-			if err := r.checkBeforeCut(ctx, hp.Host); err != nil {
+			if err := r.checkBeforeCut(ctx, hp.Host, s.Do.SwitchPower.To); err != nil {
 				return err
 			}
 		}
@@ -78,9 +78,9 @@ func (r *stepRunner) switchPower(ctx context.Context, hp engine.HostPlan, s engi
 	return err
 }
 
-// checkBeforeCut returns an error if the host answers, and has lost the hold under which the steps work. A host that hangs in its
-// shutdown does not answer.
-func (r *stepRunner) checkBeforeCut(ctx context.Context, host string) error {
+// checkBeforeCut returns an error if the host answers, and has lost the hold under which the steps work. A host that hangs, for example in
+// its shutdown, does not answer.
+func (r *stepRunner) checkBeforeCut(ctx context.Context, host string, to engine.PowerTarget) error {
 	k := r.keepHolds()
 	k.Owner = r.ownerOf(host)
 	limited, cancel := context.WithTimeout(ctx, toDuration(engine.CutCheckTimeout))
@@ -88,7 +88,11 @@ func (r *stepRunner) checkBeforeCut(ctx context.Context, host string) error {
 	var f *engine.Failure
 	if err := k.Check(limited, host); errors.As(err, &f) && f.Kind == engine.HeldFailure {
 		lost := *f
-		lost.Cause += "; its power was not cut"
+		if to == engine.PowerReset {
+			lost.Cause += "; it was not reset"
+		} else {
+			lost.Cause += "; its power was not cut"
+		}
 		return &lost
 	}
 	return ctx.Err()
