@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"holdfast/engine"
+	"holdfast/engine/planner"
 	"holdfast/engine/standing"
 	"holdfast/engine/textutil"
 )
@@ -27,6 +28,25 @@ func (s Site) findFullBudgets(hosts []string) (full []string) {
 		}
 	}
 	return full
+}
+
+// planBudgetCheck returns the step that reads the holds of other hosts again, under the hold of the host: another person may have read the
+// same site before either of them took a hold. If both read the holds of each other, neither goes on.
+func (s Site) planBudgetCheck(host string) engine.Step {
+	h, _ := s.Inventory.Host(host)
+	undo := engine.Step{Name: "end hold", Do: engine.Op{EndHold: &engine.EndHold{}}}
+	return engine.Step{Name: "check budget", Do: engine.Op{Budget: &engine.Budget{Pool: h.Pool}}, Undo: &undo}
+}
+
+// CountBudgets counts the budgets for the hosts of a plan that are about to stop their work.
+func (s Site) CountBudgets(plan engine.MaintenancePlan) planner.Budgets {
+	var stopping []engine.Host
+	for _, m := range plan.Hosts {
+		if h, _ := s.Inventory.Host(m.Host); m.Failure == nil {
+			stopping = append(stopping, h)
+		}
+	}
+	return planner.CountBudgets(s.Inventory, s.Facts, stopping)
 }
 
 // describeExcess returns "" if the hosts fit into the budget of the members, or it counts none of them.

@@ -71,20 +71,20 @@ func TestDrainPlans(t *testing.T) {
 		says      string
 		exit      engine.ExitCode
 	}{
-		"command":                      {drain: jobs, steps: "hold, drain, note drain", undo: "undo drain, end hold", says: "held, and drained"},
-		"command without an undo":      {drain: &engine.Drain{Name: "jobs", Command: "drain"}, steps: "hold, drain, note drain", says: "held, and drained"},
+		"command":                      {drain: jobs, steps: "hold, check budget, drain, note drain", undo: "undo drain, end hold", says: "held, and drained"},
+		"command without an undo":      {drain: &engine.Drain{Name: "jobs", Command: "drain"}, steps: "hold, check budget, drain, note drain", says: "held, and drained"},
 		"no drain":                     {steps: "", says: "its pool worker has no drain; add a drain block, or leave --drain out; nothing was changed", exit: engine.ExitRefused},
-		"node":                         {drain: pods, steps: "hold, drain, note drain", undo: "undo drain, end hold", says: "held, and drained"},
-		"node, and off":                {drain: pods, off: true, steps: "hold, drain, note drain, stay off, shut down, power off", undo: "undo drain, end hold", says: "held, drained, and off"},
+		"node":                         {drain: pods, steps: "hold, check budget, drain, note drain", undo: "undo drain, end hold", says: "held, and drained"},
+		"node, and off":                {drain: pods, off: true, steps: "hold, check budget, drain, note drain, stay off, shut down, power off", undo: "undo drain, end hold", says: "held, drained, and off"},
 		"API away":                     {drain: pods, node: away, says: "the API does not tell; so it cannot be drained: try again once the API answers, or leave --drain out; nothing was changed", exit: engine.ExitUnreachable},
-		"API away, and a command":      {drain: jobs, node: away, steps: "hold, drain, note drain", undo: "undo drain, end hold", says: "held, and drained"},
+		"API away, and a command":      {drain: jobs, node: away, steps: "hold, check budget, drain, note drain", undo: "undo drain, end hold", says: "held, and drained"},
 		"no node":                      {drain: pods, node: kubefacts.NodeState{Problem: "no node has its name"}, says: "no node has its name; rename the host", exit: engine.ExitRefused},
 		"leased":                       {drain: pods, node: kubefacts.NodeState{Absence: kubefacts.Leased, Text: "nhc has the lease of its node"}, says: "nhc has the lease of its node; nothing was changed", exit: engine.ExitRefused},
 		"blocked":                      {drain: pods, workloads: blocked, says: "its node cannot be drained: no controller makes the pod again; set force in the drain of its pool to evict it (t/alone); nothing was changed", exit: engine.ExitRefused},
-		"blocked, and only a warning":  {drain: &warns, workloads: blocked, steps: "hold, drain, note drain", undo: "undo drain, end hold", says: "held, and drained"},
+		"blocked, and only a warning":  {drain: &warns, workloads: blocked, steps: "hold, check budget, drain, note drain", undo: "undo drain, end hold", says: "held, and drained"},
 		"held by me":                   {drain: pods, facts: mine.Facts, steps: "note drain, drain, note drain", undo: "undo drain, forget drain", says: "was held already, and is drained"},
 		"held by me, and off":          {drain: pods, facts: mine.Facts, off: true, steps: all, undo: "undo drain, forget drain", says: "was held already, and is drained and off"},
-		"held by bob":                  {drain: pods, facts: bobs.Facts, steps: "hold, drain, note drain", undo: "undo drain, end hold", says: "held, and drained"}, // the script refuses it
+		"held by bob":                  {drain: pods, facts: bobs.Facts, steps: "hold, check budget, drain, note drain", undo: "undo drain, end hold", says: "held, and drained"}, // the script refuses it
 		"begun":                        {drain: pods, facts: heldAndDrained(withoutEnd(ofNode)).Facts, steps: "drain, note drain", undo: "undo drain, forget drain", says: "was held already, and is drained"},
 		"drained":                      {drain: pods, facts: heldAndDrained(ofNode).Facts, steps: "drain, note drain", undo: "undo drain, forget drain", says: "was held already, and is drained"},
 		"drained, and the API is away": {drain: pods, facts: heldAndDrained(ofNode).Facts, node: away, off: true, steps: "stay off, shut down, power off", says: "was held already, and is drained and off"},
@@ -120,7 +120,7 @@ func TestDrainSteps(t *testing.T) {
 	t.Parallel()
 	r := maintenance.Request{Action: engine.HoldHosts, Hosts: []string{"w-1"}, Holder: ann, Bastion: here, Drain: true, For: engine.Duration(time.Hour)}
 	h := maintenance.NewPlan(r, maintenance.Observation{Site: drainingSite(pods, engine.Facts{}, kubefacts.NodeState{})}, now).Hosts[0]
-	take, drain, done := h.Steps[0].Do.TakeHold, h.Steps[1].Do.DrainNode, h.Steps[2].Do.NoteDrain
+	take, drain, done := h.Steps[0].Do.TakeHold, h.Steps[2].Do.DrainNode, h.Steps[3].Do.NoteDrain
 	if *take.Drain != (engine.HoldDrain{Name: "pods", Cluster: "main", Node: "n-1"}) || drain.Options.WhenUnreachable != "" || drain.LeaseFor < engine.Duration(365*24*time.Hour) || !done.Drain.Done {
 		t.Errorf("%+v, %+v, %+v", take, drain, done.Drain)
 	}

@@ -99,6 +99,9 @@ func completeSteps(steps []engine.Step, host string) {
 		if steps[i].Timeout == 0 {
 			steps[i].Timeout = timeout
 		}
+		if u := steps[i].Undo; u != nil && steps[i].Do.Budget != nil {
+			u.On, u.Timeout = host, timeout
+		}
 	}
 }
 
@@ -117,6 +120,9 @@ func (r Request) planHold(refusal string, s Site, host string) engine.HostMainte
 	}
 	take := engine.TakeHold{Kind: engine.MaintenanceHold, Reason: r.Reason, Ticket: r.Ticket, For: r.For}
 	m := engine.HostMaintenance{Steps: []engine.Step{{Name: "hold", Do: engine.Op{TakeHold: &take}}}, Message: "held"}
+	if (r.Drain || r.PowerOff) && !r.Force {
+		m.Steps = append(m.Steps, s.planBudgetCheck(host))
+	}
 	if r.Drain {
 		if failure := r.planDrainedHold(s, host, &m); failure != nil {
 			return engine.HostMaintenance{Failure: failure}

@@ -93,12 +93,12 @@ func TestPowerOfHolds(t *testing.T) {
 		steps  string
 	}{
 		"hold":                        {hold, free, false, false, "hold"},
-		"hold off":                    {hold, free, true, false, "hold, stay off, shut down, power off"},
+		"hold off":                    {hold, free, true, false, "hold, check budget, stay off, shut down, power off"},
 		"hold off, mine":              {hold, mine, true, false, "stay off, shut down, power off"},
 		"hold off, mine when seen":    {hold, last(mine), true, false, "wait for power off"},
 		"hold off, mine, forced":      {hold, mine, true, true, "stay off, shut down, power off"},
 		"mine when seen, forced":      {hold, last(mine), true, true, "power off"},
-		"hold off, that of bob":       {hold, bobs, true, false, "hold, stay off, shut down, power off"}, // the script refuses it
+		"hold off, that of bob":       {hold, bobs, true, false, "hold, check budget, stay off, shut down, power off"}, // the script refuses it
 		"release":                     {release, mine, false, false, "end hold"},
 		"release, changed":            {release, changed, false, false, "power as before, end hold"},
 		"release, changed, forced":    {release, changed, false, true, "power as before, end hold"},

@@ -37,19 +37,28 @@ type Budgets struct {
 // NewBudgets counts for the first batch of a plan that was made from these
 // facts.
 func NewBudgets(inv engine.Inventory, facts map[string]engine.Facts, plan engine.Plan) Budgets {
+	batch := map[string]bool{}
+	for _, name := range plan.Batches[0].Hosts {
+		batch[name] = true
+	}
+	var disrupted []engine.Host
+	for _, hp := range plan.Hosts {
+		if batch[hp.Host] && hp.Disruptive() {
+			disrupted = append(disrupted, engine.Host{Name: hp.Host, Pool: hp.Pool})
+		}
+	}
+	return CountBudgets(inv, facts, disrupted)
+}
+
+// CountBudgets counts for hosts that are about to be disrupted together.
+func CountBudgets(inv engine.Inventory, facts map[string]engine.Facts, disrupted []engine.Host) Budgets {
 	b := Budgets{
 		unavailable: map[string]bool{}, working: map[string]bool{}, addsHosts: map[string]bool{}, disruptedPools: map[string]bool{},
 	}
 	inv, _ = standing.WithoutLeaving(inv)
 	b.hosts, b.limits = inv.Hosts, inv.UnavailableLimits()
-	batch := map[string]bool{}
-	for _, name := range plan.Batches[0].Hosts {
-		batch[name] = true
-	}
-	for _, hp := range plan.Hosts {
-		if batch[hp.Host] && hp.Disruptive() {
-			b.unavailable[hp.Host], b.disruptedPools[hp.Pool] = true, true
-		}
+	for _, h := range disrupted {
+		b.unavailable[h.Name], b.disruptedPools[h.Pool] = true, true
 	}
 	for _, h := range inv.Hosts {
 		f, seen := facts[h.Name]
@@ -117,7 +126,7 @@ func (b Budgets) Exceeded(pool string, now []engine.Facts) (cause string, held b
 		if of != "" {
 			whose = "pool " + of
 		}
-		cause := fmt.Sprintf("max_unavailable of %s is %d, and %d of its hosts would be unavailable: since this batch was planned, %s", whose, limit, count, describeNewlyUnavailable(anew))
+		cause := fmt.Sprintf("max_unavailable of %s is %d, and %d of its hosts would be unavailable: since the plan, %s", whose, limit, count, describeNewlyUnavailable(anew))
 		return cause, slices.ContainsFunc(anew, engine.Facts.Held)
 	}
 	return "", false

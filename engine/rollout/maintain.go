@@ -33,7 +33,9 @@ func (r *Run) Maintain(ctx context.Context, request maintenance.Request) event.R
 	if request.Wait {
 		m.awaitRuns(ctx, request.Hosts)
 	}
-	plan := maintenance.NewPlan(request, m.observe(ctx, request), r.Clock.Now())
+	seen := m.observe(ctx, request)
+	plan := maintenance.NewPlan(request, seen, r.Clock.Now())
+	m.steps.batchHolds = newSharedGather(seen.Site.CountBudgets(plan))
 	m.steps.noteEvent(event.Event{Type: event.MaintenancePlanned, Maintenance: &plan})
 	m.carryOut(ctx, plan)
 	end := m.finish(plan)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -160,6 +161,87 @@ func TestHoldDrainFails(t *testing.T) {
 			})
 		})
 	}
+}
+
+// holdDrained holds and drains a host for the person of a bastion.
+func (s *drainedSite) holdDrained(ctx context.Context, b *simulator.Bastion, host string, watch func(event.Event)) event.RunEnd {
+	b.Watch = watch
+	run, r := b.Run(), holdDrained
+	run.Power, run.Nodes, run.Holds = s.bmc, s.k, s.mem[b.ID]
+	r.Holder, r.Bastion, r.Hosts = run.Start.Holder, run.Start.Bastion, []string{host}
+	return run.Maintain(ctx, r)
+}
+
+// TestTwoPeopleDrain: two people read the site before either of them takes a hold. The one that takes it last gives its host back, and
+// at most one goes on if they do so at the same moment.
+func TestTwoPeopleDrain(t *testing.T) {
+	isPlanned := func(e event.Event) bool { return e.Type == event.MaintenancePlanned }
+	const refusal = "max_unavailable of pool worker is 1, and 2 of its hosts would be unavailable: since the plan, "
+	t.Run("one after the other", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			s := newDrainedSite(t, engine.KubernetesDrain{})
+			var bobs event.RunEnd
+			anns := s.holdDrained(t.Context(), s.ann, "worker-0", func(e event.Event) {
+				if isPlanned(e) {
+					bobs = s.holdDrained(t.Context(), s.bob, "worker-1", nil)
+				}
+			})
+			if said := findingsText(anns); anns.Exit != engine.ExitRefused || s.Host("worker-0").Hold() != nil || s.k.Node("worker-0").Cordoned || !strings.Contains(said, refusal+"worker-1 is held by ") || !strings.Contains(said, "; it is neither drained nor held") {
+				t.Errorf("exit %d, %s, %+v", anns.Exit, said, s.Host("worker-0").Hold())
+			}
+			if h := s.Host("worker-1").Hold(); bobs.Exit != engine.ExitOK || !h.IsDrained() {
+				t.Errorf("exit %d, %s, %+v", bobs.Exit, findingsText(bobs), h)
+			}
+		})
+	})
+	t.Run("at the same moment", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			s := newDrainedSite(t, engine.KubernetesDrain{})
+			planned, work := make(chan struct{}, 2), sync.WaitGroup{}
+			var ends [2]event.RunEnd
+			for i, b := range []*simulator.Bastion{s.ann, s.bob} {
+				work.Go(func() {
+					ends[i] = s.holdDrained(t.Context(), b, []string{"worker-0", "worker-1"}[i], func(e event.Event) {
+						if isPlanned(e) {
+							planned <- struct{}{}
+							for len(planned) < 2 {
+								time.Sleep(time.Second)
+							}
+						}
+					})
+				})
+			}
+			work.Wait()
+			drained := 0
+			for i, host := range []string{"worker-0", "worker-1"} {
+				h := s.Host(host).Hold()
+				if h != nil && h.IsDrained() {
+					drained++
+				}
+				if ends[i].Exit != engine.ExitOK && (ends[i].Exit != engine.ExitRefused || h != nil || !strings.Contains(findingsText(ends[i]), refusal)) {
+					t.Errorf("%s: exit %d, %s, %+v", host, ends[i].Exit, findingsText(ends[i]), h)
+				}
+			}
+			if drained > 1 {
+				t.Error("both are drained")
+			}
+		})
+	})
+	t.Run("forced", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			s := newDrainedSite(t, engine.KubernetesDrain{})
+			force := holdDrained
+			force.Force = true
+			end := s.ask(t.Context(), s.ann, force, func(e event.Event) {
+				if isPlanned(e) {
+					s.holdDrained(t.Context(), s.bob, "worker-1", nil)
+				}
+			})
+			if h := s.Host("worker-0").Hold(); end.Exit != engine.ExitOK || !h.IsDrained() {
+				t.Errorf("exit %d, %s, %+v", end.Exit, findingsText(end), h)
+			}
+		})
+	})
 }
 
 // TestPowerOffCountsNodes: a node that is not Ready uses up the budget of hosts that are switched off.

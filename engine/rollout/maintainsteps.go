@@ -8,7 +8,7 @@ import (
 	"holdfast/engine/resource"
 )
 
-// runSteps works through the steps of a host. If its drain fails, the host is given back.
+// runSteps works through the steps of a host. If its drain fails, or the budgets have no room for it, the host is given back.
 func (m *maintainer) runSteps(ctx context.Context, action engine.MaintenanceAction, h engine.HostMaintenance) *engine.Failure {
 	host, _ := m.steps.Inventory.Host(h.Host)
 	hp := engine.HostPlan{Host: h.Host, Pool: host.Pool, Cluster: host.Cluster}
@@ -29,6 +29,12 @@ func (m *maintainer) runSteps(ctx context.Context, action engine.MaintenanceActi
 			continue
 		case len(h.Undo) > 0 && (s.Do.DrainNode != nil || s.Do.Command != nil):
 			return m.giveBack(ctx, hp, h, f)
+		case s.Do.Budget != nil && s.Undo != nil:
+			if f.Kind == engine.UnsafeFailure {
+				f.Kind = engine.RefusedFailure
+			}
+			h.Undo, h.Remains = []engine.Step{*s.Undo}, "it stays held: holdfast release "+h.Host+" ends the hold"
+			return m.giveBack(ctx, hp, h, f)
 		}
 		if h.Remains != "" && (i > 0 || action == engine.ReleaseHosts) {
 			f.Cause += "; " + h.Remains
@@ -46,7 +52,7 @@ func describeRest(action engine.MaintenanceAction) string {
 	return "its power is cut"
 }
 
-// giveBack undoes a drain that failed, and ends the hold if this command has taken it.
+// giveBack undoes a drain that failed, or was not begun, and ends the hold if this command has taken it.
 func (m *maintainer) giveBack(ctx context.Context, hp engine.HostPlan, h engine.HostMaintenance, f *engine.Failure) *engine.Failure {
 	state := "it is neither drained nor held"
 	for _, s := range h.Undo {
