@@ -74,6 +74,10 @@ func (s *session) checkRead(ctx context.Context, a *answer) {
 		a.readErr = unansweredError("status", err)
 		return
 	}
+	if h := said.Header; h == nil || h.MemberId != a.memberID() || h.ClusterId != a.clusterID() {
+		a.readErr = errors.New("status: the answer names another member than before")
+		return
+	}
 	a.status = said
 }
 

@@ -146,6 +146,35 @@ func TestAlarmOfAnyMember(t *testing.T) {
 	}
 }
 
+// TestStatusOfAnotherMember checks that a member whose later status names another member, or none, counts as not healthy, and that its later
+// answers about the cluster count for nothing.
+func TestStatusOfAnotherMember(t *testing.T) {
+	for name, header := range map[string]*pb.ResponseHeader{
+		"none": nil, "another member": {ClusterId: 0xc, MemberId: 1}, "another cluster": {ClusterId: 0xd, MemberId: 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			members, cfg := fakeCluster(t, "a", "b", "c")
+			liar, asked := members[2], 0
+			liar.asked = func(question string) {
+				if question == "status" {
+					if asked++; asked > 1 {
+						liar.status = &pb.StatusResponse{Header: header, Leader: 3, RaftTerm: 9}
+					}
+				}
+			}
+			facts := openCluster(t, cfg).Gather(t.Context())
+			if got := facts.Leader(); got != "a" || len(facts.Members) != 3 {
+				t.Errorf("leader on %q, %d members", got, len(facts.Members))
+			}
+			for _, m := range facts.Members {
+				if m.Healthy != (m.Host != "c") || m.Host == "c" && !strings.HasPrefix(m.Problem, "status: the answer names another member than before") {
+					t.Errorf("%s: healthy %t, %q", m.Host, m.Healthy, m.Problem)
+				}
+			}
+		})
+	}
+}
+
 // TestLeaderByHearsay checks that a member's statement about the leader does not count if another member knows a later
 // term, and that a leader that does not answer counts as not healthy.
 func TestLeaderByHearsay(t *testing.T) {
