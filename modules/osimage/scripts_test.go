@@ -320,6 +320,25 @@ func TestStagingAsksForTheHoldOnceMore(t *testing.T) {
 	}
 }
 
+// TestStageBlamesNoEarlierLog: a unit ends before it stages, because it does not get the lock of holds. The log of an earlier staging, for which
+// the disk was too full, is not its log.
+func TestStageBlamesNoEarlierLog(t *testing.T) {
+	b := newOSHost(t)
+	d := engine.Desired{OS: &engine.OS{Driver: "ostree", Remote: "lab", Ref: "lab/stable", Commit: moduletest.V2}}
+	b.Write("pull-fails", "error: Writing content object: No space left on device")
+	b.Want(b.stage(d), hostscript.ScriptNoSpace, "No space left on device")
+	b.Remove("pull-fails")
+	script := b.steps(d).Stage[0].Do.Exec.Script.String()
+	const start = "\nsystemd-run --quiet"
+	swapped := strings.Replace(script, start, "\nrm -f \"$holdlock\"; mkdir \"$holdlock\""+start, 1)
+	if swapped == script {
+		t.Fatal("the script has no such line")
+	}
+	if out := b.Run(swapped); out.Code != 1 || strings.Contains(out.Stderr+out.Stdout, "No space left") || !strings.Contains(out.Stderr+out.Stdout, "the deployment is not staged") {
+		t.Errorf("exit status %d\n%s%s", out.Code, out.Stdout, out.Stderr)
+	}
+}
+
 func TestValuesReachScriptsQuoted(t *testing.T) {
 	evil := "x'; touch /pwned; $(touch /pwned) `touch /pwned` \n"
 	d := engine.Desired{OS: &engine.OS{Driver: "ostree", Remote: evil, Ref: evil, Commit: evil}}

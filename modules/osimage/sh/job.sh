@@ -4,7 +4,7 @@
 # disk in any case, so the next staging continues after them. It needs survivors.sh.
 set -eu
 umask 022
-rm -f "$0" "$work/stage.result" "$work/stage.levers"
+rm -f "$0" "$work/stage.result" "$work/stage.levers" "$work/stage.log"
 claim_host staging # a person who takes a hold from here on finds this unit and stops it
 exec 9>&-
 if [ -n "$port" ]; then export no_proxy="${no_proxy:+$no_proxy,}127.0.0.1"; fi
