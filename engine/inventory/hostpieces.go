@@ -141,7 +141,7 @@ func (l *loader) parsePiece(p piece) *hclsyntax.Body {
 		l.addGlobalError("a piece of "+p.file+" is wrong", "")
 		return nil
 	}
-	l.countRounds(body, p.text)
+	l.countCosts(body, p.text)
 	return body
 }
 

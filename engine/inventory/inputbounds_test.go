@@ -32,11 +32,12 @@ var _ io.Reader = nothing{}
 // stack of the bastion.
 func TestBounds(t *testing.T) {
 	bounds := expression.DefaultBounds
-	bounds.Items, bounds.Rounds = bounds.Items/100, bounds.Rounds/100
+	bounds.Items, bounds.Rounds, bounds.Bytes = bounds.Items/100, bounds.Rounds/100, 72<<20
 	doubling := "a0 = \"0123456789abcdef\"\n"
 	for i := range 40 {
 		doubling += fmt.Sprintf("a%d = \"${local.a%d}${local.a%d}\"\n", i+1, i, i)
 	}
+	halfDoubled := strings.Join(strings.SplitAfter(doubling, "\n")[:17], "") // up to 1 MiB
 	local := func(e string) string { return "site \"s\" {}\nlocals {\n  x = " + e + "\n}\n" }
 	for _, tc := range []struct{ name, text, want string }{
 		{"a file that never ends", local(`file("zero")`), "site.hcl:3:13: Invalid function argument: Invalid value for \"path\" parameter: read"},
@@ -47,7 +48,14 @@ func TestBounds(t *testing.T) {
 		{"indented far", local(`indent(999999999, "a\nb")`), "more than 64 MiB"},
 		{"replaced by much", local(`replace(format("%9999s", ""), " ", join("", [for i in range(1000) : format("%9999s", "")]))`), "more than 64 MiB"},
 		{"joined by much", local(`join(join("", [for i in range(1000) : format("%9999s", "")]), range(1000))`), "more than 64 MiB"},
-		{"locals that double", "site \"s\" {}\nlocals {\n" + doubling + "}\n", "is too large"},
+		{"locals that double", "site \"s\" {}\nlocals {\n" + doubling + "}\n", "site.hcl:25:10: the text is too long: all texts and results of functions of the inventory have more than 72 MiB; make them once, in locals"},
+		{"a text of many parts", "site \"s\" {}\nlocals {\n" + halfDoubled + "x = \"" + strings.Repeat("${local.a16}", 65) + "\"\n}\n", "the text is too long: a text may have 64 MiB; repeat less"},
+		{"a loop of texts", "site \"s\" {}\nlocals {\n" + halfDoubled + "x = [for i in range(80) : \"${local.a16}.\"]\n}\n", "site.hcl:20:30: the text is too long: all texts and results of functions of the inventory have more than 72 MiB; make them once, in locals"},
+		{"a loop of one long literal", local("[for i in range(80) : \"" + strings.Repeat("x", 1<<20) + "\"]"), "site.hcl:3:30: the text is too long: all texts"},
+		{"a loop of one long heredoc", local("[for i in range(80) : <<E\n" + strings.Repeat(strings.Repeat("x", 1023)+"\n", 1<<10) + "E\n]"), "the text is too long: all texts"},
+		{"a long document of many hosts", "site \"s\" {}\npool \"w\" {}\nhosts \"w\" {\n  range = \"1-1000\"\n  address = \"w${id}\"\n  pool = \"w\"\n  config \"a.bu\" { content = \"" + strings.Repeat("x", 1<<20) + "\" }\n}\n", "the text is too long: all texts"},
+		{"loops within a text", "site \"s\" {}\nlocals {\n" + halfDoubled + "x = \"%{for i in range(65)}${local.a16}%{endfor}\"\n}\n", "site.hcl:20:6: the text is too long"},
+		{"texts of a template", "site \"s\" {}\nlocals {\n" + halfDoubled + "x = [for i in range(80) : templatefile(\"long\", { t = local.a16 })]\n}\n", "long:1:3: the text is too long: all texts"},
 		{"brackets", local(strings.Repeat("[", 50_000) + strings.Repeat("]", 50_000)), "site.hcl:3:105: nested too deep"},
 		{"parentheses", local(strings.Repeat("(", 50_000)), "nested too deep"},
 		{"objects", local(strings.Repeat("{a=", 50_000)), "nested too deep"},
@@ -64,7 +72,7 @@ func TestBounds(t *testing.T) {
 		{"a large file", "#" + strings.Repeat("x", expression.MaxSourceBytes), "more than 8 MiB"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			_, err := loadWithin(Source{FS: endless{fstest.MapFS{"site.hcl": {Data: []byte(tc.text)}, "zero": {}, "loops": {Data: []byte("%{for a in list}%{for b in list}%{for c in list}${a}${b}%{endfor}%{endfor}%{endfor}")}}}, Paths: []string{"site.hcl"}}, bounds, piecesFrom)
+			_, err := loadWithin(Source{FS: endless{fstest.MapFS{"site.hcl": {Data: []byte(tc.text)}, "zero": {}, "long": {Data: []byte("${t}.")}, "loops": {Data: []byte("%{for a in list}%{for b in list}%{for c in list}${a}${b}%{endfor}%{endfor}%{endfor}")}}}, Paths: []string{"site.hcl"}}, bounds, piecesFrom)
 			if err == nil || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("got %.500v, want %s", err, tc.want)
 			}

@@ -216,13 +216,17 @@ func (l *loader) parseFile(name string) (*hclsyntax.Body, error) {
 	if !ok || diags.HasErrors() {
 		return nil, nil
 	}
-	l.countRounds(body, src)
+	l.countCosts(body, src)
 	return body, nil
 }
 
-func (l *loader) countRounds(body *hclsyntax.Body, src []byte) {
-	if bytes.Contains(src, []byte("for")) { // else it has no loops
-		l.values.CountRounds(body)
+// countCosts makes loops and texts count unless each is evaluated once, and is as short as the file.
+func (l *loader) countCosts(body *hclsyntax.Body, src []byte) {
+	for _, word := range []string{"for", "${", "range"} {
+		if bytes.Contains(src, []byte(word)) {
+			l.values.CountCosts(body)
+			return
+		}
 	}
 }
 
@@ -269,7 +273,7 @@ func (l *loader) displayPath(p string) string {
 }
 
 func (l *loader) newErrors() *Errors {
-	return &Errors{diags: l.diags, files: l.files, hiddenFiles: l.hiddenFiles, sensitive: l.values.Sensitive}
+	return &Errors{diags: dropRepeated(l.diags), files: l.files, hiddenFiles: l.hiddenFiles, sensitive: l.values.Sensitive}
 }
 
 func (l *loader) addGlobalError(summary, detail string) {

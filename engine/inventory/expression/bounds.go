@@ -15,7 +15,6 @@ import (
 const (
 	MaxSourceBytes = 8 << 20  // bytes of a file of HCL, and of a template
 	maxValueBytes  = 64 << 20 // bytes of a value: of a file that file() reads, a result of a function, a local
-	maxAllBytes    = 1 << 30  // bytes of all results of functions
 	maxCalls       = 5_000_000
 	maxItems       = 100_000 // values in the result of a function
 	maxDepth       = 100     // nested brackets, templates and operators

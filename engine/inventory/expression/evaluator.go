@@ -23,20 +23,22 @@ type Evaluator struct {
 	Sensitive []string // values that must not appear in any output
 
 	calls         int             // of functions
-	resultBytes   int             // bytes of all results of functions
+	resultBytes   int             // bytes of all results of functions and templates
 	resultItems   int             // values of all results of functions
 	rounds        int             // of loops
 	tooManyRounds *hcl.Diagnostic // the error, once loops had too many rounds
+	tooMuchText   *hcl.Diagnostic // the error, once there were too many bytes
 }
 
 // Bounds limit a whole inventory.
 type Bounds struct {
 	Items  int // values in all results of functions
 	Rounds int // of all loops
+	Bytes  int // of all results of functions and templates
 }
 
 // DefaultBounds are far above the needs of real inventories.
-var DefaultBounds = Bounds{Items: 20_000_000, Rounds: 5_000_000}
+var DefaultBounds = Bounds{Items: 20_000_000, Rounds: 5_000_000, Bytes: 1 << 30}
 
 // AbsolutePath resolves a path of the inventory. ~ is the home; other paths are relative to the file that names them.
 func (e *Evaluator) AbsolutePath(p string, in hcl.Range) string {

@@ -38,8 +38,8 @@ func (e *Evaluator) limitFunction(name string, f function.Function) function.Fun
 				return cty.UnknownVal(want), fmt.Errorf("the result has more than %d values", maxItems)
 			case e.resultItems > e.Bounds.Items:
 				return cty.UnknownVal(want), fmt.Errorf("the results of all functions of the inventory have more than %d values; call them once, in locals", e.Bounds.Items)
-			case e.resultBytes > maxAllBytes:
-				return cty.UnknownVal(want), fmt.Errorf("the results of all functions of the inventory have more than %d MiB; call them once, in locals", maxAllBytes>>20)
+			case e.resultBytes > e.Bounds.Bytes:
+				return cty.UnknownVal(want), fmt.Errorf("all texts and results of functions of the inventory have more than %d MiB; make them once, in locals", e.Bounds.Bytes>>20)
 			}
 			return v, nil
 		},

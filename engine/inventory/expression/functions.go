@@ -125,7 +125,7 @@ func (e *Evaluator) templateFileFunction(at hcl.Range, functions map[string]func
 			if diags.HasErrors() {
 				return none, function.NewArgError(0, templateError(diags[0]))
 			}
-			e.CountRounds(expr)
+			e.CountCosts(expr)
 			object, marks := args[1].Unmark()
 			vars := map[string]cty.Value{}
 			for name, v := range object.AsValueMap() {

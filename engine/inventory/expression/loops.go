@@ -8,12 +8,17 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// CountRounds makes the evaluator count the rounds of all for loops in parsed HCL, and refuse too many rounds. Otherwise
-// a few nested loops could run for days.
-func (e *Evaluator) CountRounds(parsed hclsyntax.Node) {
+// CountCosts makes the evaluator count the rounds of all for loops in parsed HCL and the bytes of all templates, and
+// refuse too many of them. Otherwise a few nested loops could run for days, or use up memory.
+func (e *Evaluator) CountCosts(parsed hclsyntax.Node) {
 	_ = hclsyntax.VisitAll(parsed, func(n hclsyntax.Node) hcl.Diagnostics {
-		if loop, ok := n.(*hclsyntax.ForExpr); ok {
-			loop.CollExpr = &countedCollection{ParenthesesExpr: &hclsyntax.ParenthesesExpr{Expression: loop.CollExpr, SrcRange: loop.CollExpr.Range()}, evaluator: e}
+		switch x := n.(type) {
+		case *hclsyntax.ForExpr:
+			x.CollExpr = &countedCollection{ParenthesesExpr: parenthesize(x.CollExpr), evaluator: e}
+		case *hclsyntax.TemplateExpr:
+			e.countTemplate(x)
+		case *hclsyntax.TemplateJoinExpr:
+			e.countJoin(x)
 		}
 		return nil
 	})

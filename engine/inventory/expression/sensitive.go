@@ -41,6 +41,9 @@ func (e *Evaluator) RecordSensitiveParts(x hclsyntax.Expression, ctx *hcl.EvalCo
 			e.RecordSensitiveParts(part, ctx)
 		}
 		return
+	case *countedPart:
+		e.RecordSensitiveParts(t.Expression, ctx)
+		return
 	case *hclsyntax.TemplateWrapExpr:
 		e.RecordSensitiveParts(t.Wrapped, ctx)
 		return
