@@ -158,11 +158,6 @@ prepare_entry() {
 	esac
 }
 
-# move_into_place moves the new entry to its path. It fails if a directory with contents is
-# there.
-# shellcheck disable=SC2086 # an option or nothing
-move_into_place() { mv $nocopy -fT "./$fresh" "../$name"; }
-
 # copy_original_attributes restores the owner and mode of the original if a file stays
 # without the appended text because others have added lines to it. Afterwards the
 # original is not needed.

@@ -145,6 +145,11 @@ swap_entry() {
 	esac
 }
 
+# move_into_place moves the new entry to its path. It fails if a directory with contents is
+# there.
+# shellcheck disable=SC2086 # an option or nothing
+move_into_place() { mv $nocopy -fT "./$fresh" "../$name"; }
+
 # set_dir_attributes sets owner and mode of the current directory. It fails if this is
 # neither the created nor the planned directory.
 set_dir_attributes() {
