@@ -245,16 +245,12 @@ func (x *configDiff) withoutMoved(c resource.Config) resource.Config {
 // withMovedDropins returns a unit of the earlier configuration with the drop-ins
 // that another resource had, and that the host has as the documents want them.
 func (x *configDiff) withMovedDropins(u resource.Unit, was map[string]subject) resource.Unit {
-	for _, w := range x.want.Units {
-		if w.Name != u.Name {
-			continue
-		}
-		for _, d := range w.Dropins {
-			e := dropinFile(w.Name, d)
-			other, had := was[e.path]
-			if had && other != e.about && !x.subjects.needsRedo(other) && e.matchesHost(x.facts.Nodes) {
-				u.Dropins = append(slices.Clone(u.Dropins), d)
-			}
+	wanted, _ := findUnit(x.want.Units, u.Name)
+	for _, d := range wanted.Dropins {
+		e := dropinFile(u.Name, d)
+		other, had := was[e.path]
+		if had && other != e.about && !x.subjects.needsRedo(other) && e.matchesHost(x.facts.Nodes) {
+			u.Dropins = append(slices.Clone(u.Dropins), d)
 		}
 	}
 	return u

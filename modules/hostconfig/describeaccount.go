@@ -37,12 +37,8 @@ func (a *accountDiff) describeUserChange(name string) (before, after string) {
 	return before, after
 }
 
-func findUser(users []resource.User, name string) (u resource.User, found bool) {
-	i := slices.IndexFunc(users, func(u resource.User) bool { return u.Name == name })
-	if i < 0 {
-		return u, false
-	}
-	return users[i], true
+func findUser(users []resource.User, name string) (resource.User, bool) {
+	return findFirst(users, func(u resource.User) bool { return u.Name == name })
 }
 
 // describeDesiredUser names every part of an account that changes. before begins

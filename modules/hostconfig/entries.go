@@ -140,6 +140,13 @@ func appendMatching[T any](list, more []T, take func(T) bool) []T {
 	return list
 }
 
+func findFirst[T any](list []T, is func(T) bool) (found T, ok bool) {
+	if i := slices.IndexFunc(list, is); i >= 0 {
+		return list[i], true
+	}
+	return found, false
+}
+
 func setOf(list []string) map[string]bool {
 	set := make(map[string]bool, len(list))
 	for _, s := range list {

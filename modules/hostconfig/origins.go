@@ -92,11 +92,10 @@ func (a *accountDiff) originsAfter() map[string]resource.AccountOrigin {
 }
 
 func (a *accountDiff) leavingUsers() []resource.User {
-	wanted := map[string]bool{}
-	for _, u := range a.want.Users {
-		wanted[u.Name] = true
-	}
-	return dropMatching(a.was.Users, func(u resource.User) bool { return wanted[u.Name] })
+	return dropMatching(a.was.Users, func(u resource.User) bool {
+		_, wanted := findUser(a.want.Users, u.Name)
+		return wanted
+	})
 }
 
 func (a *accountDiff) leavingGroups() []resource.Group {
@@ -170,13 +169,7 @@ func (a *accountDiff) accountWarning(name string) string {
 	if !exists {
 		return ""
 	}
-	var is resource.User
-	leaves := true
-	for _, u := range a.want.Users {
-		if u.Name == name {
-			is, leaves = u, u.Account.Absent
-		}
-	}
+	is, wanted := findUser(a.want.Users, name)
 	if login.Connects && login.OtherKeys == 0 && len(login.Keys) > 0 {
 		lost := dropMatching(login.Keys, func(k string) bool { return slices.Contains(is.SSHKeys, k) })
 		switch {
@@ -186,7 +179,7 @@ func (a *accountDiff) accountWarning(name string) string {
 			return "user " + name + ", whom holdfast logs in as, loses " + formatCount(len(lost), "SSH key", "SSH keys") + "; a new login proves the change on each host, and a host on which it fails gets the old keys back"
 		}
 	}
-	if !leaves || !a.retiresUser(name) {
+	if wanted && !is.Account.Absent || !a.retiresUser(name) {
 		return ""
 	}
 	var left []string

@@ -3,6 +3,7 @@ package hostconfig
 import (
 	"bytes"
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -55,11 +56,7 @@ func (x *configDiff) buildRecords(t engine.Target) (before, after resource.Recor
 	for _, c := range x.diff.Changes {
 		u.Touched = append(u.Touched, subject{c.Kind, c.Name}.String())
 	}
-	for name := range x.subjects.notInEffect {
-		u.Touched = append(u.Touched, name)
-	}
-	slices.Sort(u.Touched)
-	u.Touched = slices.Compact(u.Touched)
+	u.Touched = sortedSet(append(u.Touched, x.base.touched...))
 	u.SoftIsEnough = x.isSoftEnough()
 	u.Ours, u.Restarts = x.remainingOwned(), dueRestarts(t)
 	if earlier := unfinishedWrite(x.facts.Applied); earlier != nil {
@@ -95,18 +92,13 @@ func (x *configDiff) matchingConfig() resource.Config {
 }
 
 func (x *configDiff) remainingOwned() []string {
-	returning := map[string]bool{}
+	owned := maps.Clone(x.base.owned)
 	for _, e := range x.leaving {
-		returning[e.path] = x.facts.Saved[e.path]
-	}
-	var paths []string
-	for p := range x.base.owned {
-		if !returning[p] {
-			paths = append(paths, p)
+		if x.facts.Saved[e.path] {
+			delete(owned, e.path)
 		}
 	}
-	slices.Sort(paths)
-	return paths
+	return slices.Sorted(maps.Keys(owned))
 }
 
 // isSoftEnough reports whether a soft reboot brings the changes of this write, and

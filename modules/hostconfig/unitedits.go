@@ -154,7 +154,7 @@ func (d *unitDiff) endingServices() []string {
 	stays := map[string]bool{}
 	for _, u := range d.want.Units {
 		stays[u.Name] = true
-		if u.Masked != nil && *u.Masked || u.Enabled != nil && !*u.Enabled {
+		if isTrue(u.Masked) || u.Enabled != nil && !*u.Enabled {
 			names = append(names, u.Name)
 		}
 	}
@@ -168,21 +168,13 @@ func (d *unitDiff) endingServices() []string {
 
 func (d *unitDiff) describeUnitChange(name string) (before, after string) {
 	before, after = absent, absent
-	for _, u := range d.want.Units {
-		if u.Name != name {
-			continue
-		}
-		seen, there := d.seenUnit(u)
+	if u, wanted := findUnit(d.want.Units, name); wanted {
 		after = describeUnit(u)
-		if there {
+		if seen, there := d.seenUnit(u); there {
 			before = describeUnit(seen)
 		}
-		return before, after
-	}
-	for _, u := range d.was.Units {
-		if u.Name == name {
-			before = describeUnit(u)
-		}
+	} else if u, recorded := findUnit(d.was.Units, name); recorded {
+		before = describeUnit(u)
 	}
 	return before, after
 }

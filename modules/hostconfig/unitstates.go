@@ -74,15 +74,12 @@ func (d *unitDiff) isEnabled(name string, wanted bool) bool {
 }
 
 func (d *unitDiff) recordEnables(name string) bool {
-	if !d.hasRecord || d.subjects.changed[subject{engine.UnitKind, name}] {
-		return false
-	}
-	for _, u := range d.was.Units {
-		if u.Name == name {
-			return isTrue(u.Enabled)
-		}
-	}
-	return false
+	recorded, _ := findUnit(d.was.Units, name)
+	return d.hasRecord && !d.subjects.changed[subject{engine.UnitKind, name}] && isTrue(recorded.Enabled)
+}
+
+func findUnit(units []resource.Unit, name string) (resource.Unit, bool) {
+	return findFirst(units, func(u resource.Unit) bool { return u.Name == name })
 }
 
 // unitProblem returns why a unit cannot be enabled or disabled; "" if it can. A

@@ -113,7 +113,16 @@ const RepairHint = "put back a copy of this file, or remove the file: without it
 // of a record begins with them. Lines of the kind inherit name the files to which a
 // configuration appends text: probe.sh reads these files and their originals.
 func Subjects(configs ...resource.Config) []string {
-	return append(subjectLines(configs...), inheritLines(configs...)...)
+	var inherit []string
+	for _, c := range configs {
+		for _, f := range c.Files {
+			if f.Inherit {
+				inherit = append(inherit, "inherit "+f.Path+"//"+OriginalName(f.Path))
+			}
+		}
+	}
+	slices.Sort(inherit)
+	return append(subjectLines(configs...), slices.Compact(inherit)...)
 }
 
 // subjectLines returns the resources of configurations as sorted lines. Each line
@@ -157,19 +166,6 @@ func subjectLines(configs ...resource.Config) []string {
 		}
 		for _, g := range c.Groups {
 			name("group", g.Name)
-		}
-	}
-	slices.Sort(list)
-	return slices.Compact(list)
-}
-
-func inheritLines(configs ...resource.Config) []string {
-	var list []string
-	for _, c := range configs {
-		for _, f := range c.Files {
-			if f.Inherit {
-				list = append(list, "inherit "+f.Path+"//"+OriginalName(f.Path))
-			}
 		}
 	}
 	slices.Sort(list)
