@@ -11,6 +11,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/event"
+	"holdfast/engine/longtest"
 	"holdfast/engine/rollout"
 	"holdfast/engine/simulator"
 )
@@ -161,9 +162,14 @@ func TestLoginIsProvedOnOneHostFirst(t *testing.T) {
 // A run is killed before or after each of its calls. No host loses its way in: the
 // host undoes an unproved change by itself.
 func TestKilledDuringLockout(t *testing.T) {
+	var quick []string
+	for word, fault := range map[string]simulator.Fault{"drain-reload-lockout-2": simulator.KillAfter, "none-lockout-2": simulator.LostBack, "reload-login-2": simulator.KillBefore, "reboot-login-2": simulator.LostThere} {
+		quick = append(quick, fmt.Sprintf("TestKilledDuringLockout/%s/%d", word, fault))
+	}
 	for _, word := range []string{"none-lockout-2", "drain-reload-lockout-2", "reload-login-2", "reboot-login-2"} {
 		for _, fault := range []simulator.Fault{simulator.KillBefore, simulator.KillAfter, simulator.LostThere, simulator.LostBack} {
 			t.Run(fmt.Sprintf("%s/%d", word, fault), func(t *testing.T) {
+				longtest.SkipOthers(t, t.Name(), quick...)
 				for n := 1; ; n++ {
 					over := false
 					synctest.Test(t, func(t *testing.T) { over = faultDuringLockout(t, word, fault, n) })
