@@ -106,6 +106,7 @@ func setUp(env *testscript.Env) error {
 	env.Setenv("XDG_STATE_HOME", filepath.Join(env.WorkDir, "home", "state"))
 	env.Setenv("HOLDFAST_INVENTORY", site)
 	env.Setenv("SSH_AUTH_SOCK", "")
+	env.Setenv("GOGC", "800") // the program runs hundreds of times, each time for milliseconds; collecting garbage takes a quarter of them
 	return errors.Join(
 		writeUnlessExists(filepath.Join(site, "site.hcl"), defaultSite),
 		os.WriteFile(filepath.Join(site, "id"), private, 0o600),

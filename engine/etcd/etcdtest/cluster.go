@@ -12,15 +12,18 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.etcd.io/etcd/server/v3/storage/wal"
 	"go.uber.org/zap"
 
 	"holdfast/engine"
+	"holdfast/engine/longtest"
 )
 
 const (
@@ -73,6 +76,7 @@ var counter atomic.Uint32
 // cluster stops with the test.
 func Start(t testing.TB, n int, options Options) *Cluster {
 	t.Helper()
+	shrinkLogs()
 	if options.User == "" {
 		options.User = "root"
 	}
@@ -96,6 +100,9 @@ func Start(t testing.TB, n int, options Options) *Cluster {
 	return c
 }
 
+// shrinkLogs makes members reserve little space for their logs: by default 128 MB each.
+var shrinkLogs = sync.OnceFunc(func() { wal.SegmentSizeBytes = 4 << 20 })
+
 func (c *Cluster) addUnlisted(t testing.TB) *Member {
 	t.Helper()
 	i := len(c.Members)
@@ -103,7 +110,7 @@ func (c *Cluster) addUnlisted(t testing.TB) *Member {
 	m := &Member{
 		Host:    fmt.Sprintf("etcd-%d", i),
 		Address: fmt.Sprintf("127.%d.%d.%d", 64+pid/256%128, pid%256, counter.Add(1)%250+1),
-		cluster: c, dir: t.TempDir(),
+		cluster: c, dir: longtest.DirInMemory(t), // a member waits for its disk again and again
 	}
 	m.Name = m.Host
 	if c.options.Names != nil {
