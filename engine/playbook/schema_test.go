@@ -107,7 +107,7 @@ func validateText(s *jsonschema.Schema, text string) (good, comparable bool) {
 // beyond lists errors that no schema can find: they depend on an inventory or a
 // variable, or on the syntax of conditions, units, URLs and durations.
 var beyond = []string{
-	": hosts: ", "the hosts of a play cannot come", "is not a condition", "a condition has no", "when is neither", "when has a loop", "var needs a name",
+	": hosts: ", "the hosts of a play cannot come", "is not a condition", "a condition has no", "when is neither", "when has a loop", "var needs a name", "this number is too long",
 	"the variable ", "no variable ", "only variables of the play", "Jinja is not evaluated", "--var ", "means different numbers",
 	"is not the name of a unit", "the path is not absolute", "the URL cannot be requested", "timeout is not a duration; write a number and a unit", "contains a NUL", "the name has several lines", "would never run", " after its variables are replaced", "etcd_snapshot cannot have a when", "that stage has put on disk", "--tags", "--skip-tags",
 }

@@ -90,6 +90,9 @@ func (c conditionReader) parseCondition(n *yaml.Node) (hclsyntax.Expression, map
 		c.errs.addProblem(c.textPlace(n, i, 2), "Jinja is not evaluated", ansibleHint(text))
 		return nil, nil, false
 	}
+	if !c.checkNumbers(n, text) {
+		return nil, nil, false
+	}
 	expr, diags := hclsyntax.ParseExpression([]byte(text), "", hcl.InitialPos)
 	if diags.HasErrors() {
 		c.reportDiagnostic(n, text, diags[0])
@@ -101,6 +104,18 @@ func (c conditionReader) parseCondition(n *yaml.Node) (hclsyntax.Expression, map
 	}
 	vars, ok := c.resolveNames(n, text, expr)
 	return expr, vars, ok
+}
+
+// checkNumbers refuses numbers that variables cannot have, either. A number such as 1e600000000 takes hours to convert.
+func (c conditionReader) checkNumbers(n *yaml.Node, text string) bool {
+	tokens, _ := hclsyntax.LexExpression([]byte(text), "", hcl.InitialPos) // the parser reports the error
+	for _, t := range tokens {
+		if t.Type == hclsyntax.TokenNumberLit && !jsonNumber.Match(t.Bytes) {
+			c.errs.addProblem(c.textPlace(n, t.Range.Start.Byte, len(t.Bytes)), "this number is too long", "write at most 15 digits before and after the point, without zeros in front and without an exponent")
+			return false
+		}
+	}
+	return true
 }
 
 func hasLoop(expr hclsyntax.Expression) bool {
