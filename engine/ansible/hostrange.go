@@ -18,9 +18,20 @@ var (
 	hostLabel     = regexp.MustCompile(`^[\pL\p{Nd}_]([\pL\p{Nd}_-]*[\pL\p{Nd}])?$`)
 )
 
+// Without these bounds, a short name could become gigabytes: each host repeats all of it.
+const (
+	maxPattern = 1024 // bytes of a name with ranges
+	maxRanges  = 8    // in a name
+	maxDigits  = 9    // of the numbers of a range
+	maxShown   = 200  // bytes of a name in a message
+)
+
 // expandPattern returns the hosts of a name with ranges such as
 // worker[01:48].example, and the port after it, or "".
 func expandPattern(pattern string) (names []string, port string, err error) {
+	if strings.Contains(pattern, "[") && len(pattern) > maxPattern || strings.Count(pattern, "[") > maxRanges {
+		return nil, "", fmt.Errorf("is longer than %d bytes, or has more than %d ranges", maxPattern, maxRanges)
+	}
 	name := pattern
 	for _, rule := range []*regexp.Regexp{bracketedPort, plainPort} {
 		if m := rule.FindStringSubmatch(name); m != nil {
@@ -64,21 +75,19 @@ func expandRanges(name string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	tails := []string{tail}
+	if strings.Contains(tail, "[") {
+		if tails, err = expandRanges(tail); err != nil {
+			return nil, err
+		}
+	}
+	if len(ids)*len(tails) > maxHosts {
+		return nil, fmt.Errorf("has more than %d hosts", maxHosts)
+	}
 	var names []string
 	for _, id := range ids {
-		more := []string{head + id + tail}
-		if strings.Contains(tail, "[") {
-			tails, err := expandRanges(tail)
-			if err != nil {
-				return nil, err
-			}
-			more = nil
-			for _, t := range tails {
-				more = append(more, head+id+t)
-			}
-		}
-		if names = append(names, more...); len(names) > maxHosts {
-			return nil, fmt.Errorf("has more than %d hosts", maxHosts)
+		for _, t := range tails {
+			names = append(names, head+id+t)
 		}
 	}
 	return names, nil
@@ -99,8 +108,8 @@ func expandRange(text string) ([]string, error) {
 	}
 	if len(bounds) == 3 {
 		var err error
-		if step, err = strconv.Atoi(bounds[2]); err != nil || step < 1 {
-			return nil, fmt.Errorf("range [%s]: the step is a whole number from 1", text)
+		if step, err = strconv.Atoi(bounds[2]); err != nil || step < 1 || len(bounds[2]) > maxDigits {
+			return nil, fmt.Errorf("range [%s]: the step is a whole number from 1, of at most %d digits", text, maxDigits)
 		}
 	}
 	if i, j := strings.Index(letters, begin), strings.Index(letters, end); len(begin) == 1 && len(end) == 1 && i >= 0 && j >= 0 {
@@ -124,6 +133,9 @@ func expandNumbers(text string, bounds []string, step int) ([]string, error) {
 	begin, end := bounds[0], bounds[1]
 	if begin == "" {
 		begin = "0"
+	}
+	if len(begin) > maxDigits || len(end) > maxDigits {
+		return nil, fmt.Errorf("a range has ends of more than %d digits", maxDigits)
 	}
 	width := 1
 	if len(begin) > 1 && begin[0] == '0' {

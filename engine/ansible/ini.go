@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"strings"
 	"unicode/utf8"
+
+	"holdfast/engine/textutil"
 )
 
 var (
@@ -105,7 +107,7 @@ func (r *iniReader) readHosts(line string, at Position) {
 	}
 	names, port, err := expandPattern(words[0].text)
 	if err != nil {
-		r.addError(at, "%q: %s", words[0].text, err)
+		r.addError(at, "%q: %s", textutil.CutText(words[0].text, maxShown), err)
 		return
 	}
 	vars := map[string]Value{}

@@ -16,7 +16,7 @@ hosts.ini:1:1: is no section; write [GROUP], [GROUP:children] or [GROUP:vars] wi
 hosts.ini:3:1: "w[1:3": a range has no closing bracket
 hosts.ini:4:6: is no variable; write NAME=VALUE, and quote values with spaces
 hosts.ini:5:1: a quotation mark is missing
-hosts.ini:6:1: "w[5:1:0]": range [5:1:0]: the step is a whole number from 1
+hosts.ini:6:1: "w[5:1:0]": range [5:1:0]: the step is a whole number from 1, of at most 9 digits
 hosts.ini:7:1: "w[01:100]": range [01:100]: with zeros in front, both ends need as many digits
 hosts.ini:8:1: "w[a:]": range [a:] has no end
 hosts.ini:9:1: section [web:hostz] is of an unknown type; there are [GROUP], [GROUP:children] and [GROUP:vars]
@@ -82,13 +82,51 @@ func TestBombs(t *testing.T) {
 		"merge.yaml":   "a: &a\n  <<: *a\n",
 		"ranges":       ranges.String(),
 		"groups":       strings.Repeat("[g]\n", maxVisits+1),
+		"digits":       "w[" + strings.Repeat("0", 1_000_000) + ":" + strings.Repeat("9", 1_000_000) + "]\n",
+		"a long step":  "w[5:9:9223372036854775807]\n",
+		"far letters":  "w[f:h:9223372036854775807]\n",
+		"long numbers": "w[0000000001:0000099999]\n",
+		"many ranges":  "w" + strings.Repeat("[0:1]", 100) + "\n",
+		"empty ranges": "w" + strings.Repeat("[0:0]", 100_000) + "\n",
+		"a long tail":  "w[1:99999]" + strings.Repeat("x", 1_000_000) + "\n",
 		"commas.yaml":  "a: [" + strings.Repeat("1,", maxVisits+1) + "1]\n",
 	} {
 		_, err := Read(Source{FS: fstest.MapFS{name: {Data: []byte(text)}}, Name: name})
 		var all Errors
 		if !errors.As(err, &all) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: %.1000v", name, err)
 		}
+	}
+}
+
+// TestFirstVariableFile checks that of several files with the variables of one
+// name, only the one that Ansible reads counts, and that the others are named.
+func TestFirstVariableFile(t *testing.T) {
+	inv, err := Read(Source{Name: "hosts", FS: fstest.MapFS{
+		"hosts":                   {Data: []byte("[web]\na.example\n")},
+		"group_vars/all.yaml":     {Data: []byte("x: all.yaml\n")},
+		"group_vars/all.json":     {Data: []byte("{\"x\": \"all.json\", \"only_json\": 1}\n")},
+		"group_vars/web/a.yml":    {Data: []byte("y: web/a.yml\n")},
+		"group_vars/web.yml":      {Data: []byte("y: web.yml\n")},
+		"host_vars/a.example":     {Data: []byte("z: a.example\n")},
+		"host_vars/a.example.yml": {Data: []byte("z: a.example.yml\n")},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	vars := inv.Hosts[0].Variables
+	if vars["x"].Text != "all.yaml" || vars["y"].Text != "web/a.yml" || vars["z"].Text != "a.example" || vars["only_json"].Text != "" {
+		t.Errorf("%+v", vars)
+	}
+	var got []string
+	for _, r := range inv.Remarks {
+		got = append(got, r.String())
+	}
+	want := `group_vars/all.json:1:1: is ignored, as Ansible ignores it: the variables of this group are those of group_vars/all.yaml
+group_vars/web.yml:1:1: is ignored, as Ansible ignores it: the variables of this group are those of group_vars/web
+host_vars/a.example.yml:1:1: is ignored, as Ansible ignores it: the variables of this host are those of host_vars/a.example`
+	if strings.Join(got, "\n") != want {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), want)
 	}
 }
 

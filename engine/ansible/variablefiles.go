@@ -36,6 +36,10 @@ func (v *variableFiles) readFolders() {
 	v.hosts = v.readFolder("host_vars", "host", hosts)
 }
 
+// endings are the endings of a file of variables, in the order in which Ansible
+// tries them. It stops at the first that exists; "" may be a folder.
+var endings = []string{"", ".yml", ".yaml", ".json"}
+
 // readFolder returns the variables of each name that the inventory knows. A
 // name has a file, with or without an ending, or a folder of files.
 func (v *variableFiles) readFolder(folder, what string, names map[string]bool) map[string]map[string]Value {
@@ -48,9 +52,14 @@ func (v *variableFiles) readFolder(folder, what string, names map[string]bool) m
 		v.addError(Position{v.src.Root + dir, 1, 1}, "cannot be read: %s", textutil.ErrorWithoutPath(err))
 		return nil
 	}
-	found := map[string]map[string]Value{}
-	// Of a folder and files with the same name, Ansible reads the folder first.
-	slices.SortStableFunc(entries, func(x, y fs.DirEntry) int { return len(path.Ext(x.Name())) - len(path.Ext(y.Name())) })
+	found, fileOf := map[string]map[string]Value{}, map[string]string{}
+	rank := func(e fs.DirEntry) int {
+		if names[e.Name()] {
+			return 0
+		}
+		return max(0, slices.Index(endings, path.Ext(e.Name())))
+	}
+	slices.SortStableFunc(entries, func(x, y fs.DirEntry) int { return rank(x) - rank(y) })
 	for _, e := range entries {
 		name, file := e.Name(), path.Join(dir, e.Name())
 		if !e.IsDir() {
@@ -64,9 +73,11 @@ func (v *variableFiles) readFolder(folder, what string, names map[string]bool) m
 			if names[e.Name()] {
 				name = e.Name()
 			}
-			if found[name] == nil {
-				found[name] = map[string]Value{}
+			if first := fileOf[name]; first != "" {
+				v.addRemark(Position{v.src.Root + file, 1, 1}, "is ignored, as Ansible ignores it: the variables of this %s are those of %s", what, first)
+				continue
 			}
+			fileOf[name], found[name] = path.Join(folder, e.Name()), map[string]Value{}
 			for _, f := range v.listFiles(file, e.IsDir()) {
 				maps.Copy(found[name], v.readFile(f))
 			}
@@ -76,7 +87,7 @@ func (v *variableFiles) readFolder(folder, what string, names map[string]bool) m
 }
 
 func trimEnding(name string) string {
-	if ext := path.Ext(name); slices.Contains([]string{".yml", ".yaml", ".json"}, ext) {
+	if ext := path.Ext(name); ext != "" && slices.Contains(endings, ext) {
 		return strings.TrimSuffix(name, ext)
 	}
 	return name

@@ -10,6 +10,8 @@ import (
 	"strconv"
 
 	"gopkg.in/yaml.v3"
+
+	"holdfast/engine/textutil"
 )
 
 // yamlReader reads a YAML inventory, or a file of variables.
@@ -213,7 +215,7 @@ func (r yamlReader) readChild(g *group, child field, depth int) {
 func (r yamlReader) readHost(g *group, f field) {
 	names, port, err := expandPattern(f.key)
 	if err != nil {
-		r.addError(f.at, "%q: %s", f.key, err)
+		r.addError(f.at, "%q: %s", textutil.CutText(f.key, maxShown), err)
 		return
 	}
 	vars := map[string]Value{}
