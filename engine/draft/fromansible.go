@@ -59,7 +59,7 @@ func (r *ansibleReader) readHost(h ansible.Host) (Host, bool) {
 		out.Group, out.Others = h.Groups[0], h.Groups[1:]
 	}
 	usable := true
-	for _, name := range slices.Sorted(maps.Keys(h.Variables)) {
+	for _, name := range readingOrder(h.Variables) {
 		v := h.Variables[name]
 		read := connectionVariables[name]
 		switch {
@@ -77,6 +77,13 @@ func (r *ansibleReader) readHost(h ansible.Host) (Host, bool) {
 		r.leftOut.Add(h.At, h.Name)
 	}
 	return out, usable
+}
+
+// readingOrder returns the names of variables, with older names of a setting last, because they win.
+func readingOrder(variables map[string]ansible.Value) []string {
+	isOlder := func(name string) bool { return strings.HasPrefix(name, "ansible_ssh_") }
+	names := slices.Sorted(maps.Keys(variables))
+	return slices.Concat(slices.DeleteFunc(slices.Clone(names), isOlder), slices.DeleteFunc(names, func(name string) bool { return !isOlder(name) }))
 }
 
 // remarkLeftOut names the hosts that are left out, those of a range in one remark.

@@ -33,6 +33,8 @@ func TestConnections(t *testing.T) {
 		"ansible_host={{x}}":                                       {remark: "ansible_host is a template of Jinja"},
 		"ansible_user=core":                                        {setting: `user = "core"`},
 		"ansible_ssh_user=core":                                    {setting: `user = "core"`},
+		"ansible_ssh_user=core ansible_user=ann":                   {setting: `user = "core"`},
+		"ansible_ssh_port=2222 ansible_port=22":                    {setting: `port = 2222`},
 		"ansible_user={{x}}":                                       {remark: "ansible_user is a template of Jinja"},
 		"ansible_port=2222":                                        {setting: `port = 2222`},
 		"ansible_ssh_port=2222":                                    {setting: `port = 2222`},
