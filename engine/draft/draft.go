@@ -6,6 +6,7 @@ package draft
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"holdfast/engine/inventory"
@@ -161,13 +162,13 @@ func validHostName(name string) string {
 // dropRepeated leaves hosts out that are reached in the same way as a host
 // before them: they are the same machine.
 func (m *maker) dropRepeated(hosts []Host) []Host {
-	type way struct{ address, port, jump string }
-	first := map[way]Host{}
+	first := map[inventory.Way]Host{}
 	return slices.DeleteFunc(hosts, func(h Host) bool {
-		w := way{strings.ToLower(h.Address), h.Connection.Port, h.Connection.ProxyJump}
-		other, known := first[w]
+		port, _ := strconv.Atoi(h.Connection.Port) // "" is 0, the default
+		way := inventory.NewWay(h.Address, port, h.Connection.ProxyJump)
+		other, known := first[way]
 		if !known {
-			first[w] = h
+			first[way] = h
 			return false
 		}
 		m.addRemark(h.At, "host %s is left out: it has the address of %s, so it is the same machine", h.Name, other.Name)

@@ -132,6 +132,7 @@ func TestNames(t *testing.T) {
 		{Name: "Web_1", Address: "web_1", Group: "a b", At: "hosts:1:1"},
 		{Name: "same", Address: "WEB_1", Group: "a b", At: "hosts:2:1"},
 		{Name: "bad", Address: "10.0.0.300", Group: "a b", At: "hosts:3:1"},
+		{Name: "dotted", Address: "web_1.", Group: "a b", Connection: draft.Connection{Port: "22"}, At: "hosts:4:1"},
 	}
 	d, err := draft.Make(draft.Site{Name: "x", Hosts: hosts})
 	if err != nil {
@@ -141,6 +142,7 @@ func TestNames(t *testing.T) {
 		"hosts:1:1: host Web_1 is named web-1: names have lower-case letters, digits, dot and dash",
 		`hosts:3:1: host bad is left out: "10.0.0.300" is not a name or an IP address`,
 		"hosts:2:1: host same is left out: it has the address of web-1, so it is the same machine",
+		"hosts:4:1: host dotted is left out: it has the address of web-1, so it is the same machine",
 		"hosts:1:1: group a b becomes pool a-b: names have letters, digits, dot, dash and underscore",
 	}
 	if !slices.Equal(d.Remarks, want) {

@@ -26,7 +26,7 @@ type builder struct {
 	warnings []string
 
 	declared      map[string]map[string]declaration // by kind and name
-	hostByAddress map[string]string                 // by address, port and jump hosts
+	hostByAddress map[Way]string
 	siteSSH       engine.SSH
 	poolSSH       map[string]engine.SSH
 	retired       []retiredHost
@@ -41,7 +41,7 @@ type builder struct {
 
 func (b *builder) buildInventory() {
 	b.scope = b.newScope(b.root)
-	b.declared, b.hostByAddress, b.poolSSH = map[string]map[string]declaration{}, map[string]string{}, map[string]engine.SSH{}
+	b.declared, b.hostByAddress, b.poolSSH = map[string]map[string]declaration{}, map[Way]string{}, map[string]engine.SSH{}
 	b.poolPower, b.hostsByBMC = map[string]powerSettings{}, map[string][]engine.Host{}
 	if site := b.root.childBlock("site"); site != nil {
 		b.readSite(site)

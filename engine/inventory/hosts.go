@@ -1,6 +1,7 @@
 package inventory
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -174,11 +175,27 @@ func (b *builder) readAddress(r reader) string {
 	return s
 }
 
+// Way is how ssh reaches a machine. Two hosts with the same Way are one machine.
+type Way struct {
+	address   string // without the different spellings of one address
+	port      int
+	proxyJump string
+}
+
+// NewWay returns the way to an address, with port 0 for the default.
+func NewWay(address string, port int, proxyJump string) Way {
+	address = strings.TrimSuffix(strings.ToLower(address), ".")
+	if ip, err := netip.ParseAddr(address); err == nil {
+		address = ip.Unmap().String()
+	}
+	return Way{address, cmp.Or(port, 22), proxyJump}
+}
+
 func (b *builder) checkDuplicateAddress(n *node, h engine.Host) {
 	if h.Address == "" {
 		return
 	}
-	way := fmt.Sprintf("%s %d %s", strings.ToLower(h.Address), h.SSH.Port, h.SSH.ProxyJump)
+	way := NewWay(h.Address, h.SSH.Port, h.SSH.ProxyJump)
 	if other := b.hostByAddress[way]; other != "" {
 		b.addError(n.args["address"].Expr.Range(), fmt.Sprintf("%s has the address of %s", h.Name, other), "two hosts at one address would be one machine; give each its own, ${id} in a range")
 		return
