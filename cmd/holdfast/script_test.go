@@ -45,7 +45,10 @@ func TestMain(m *testing.M) {
 // guarded are the tests, with traps in their PATH.
 type guarded struct{ tests testscript.TestingM }
 
-func (g guarded) Run() int { return pathtest.Run(g.tests) }
+func (g guarded) Run() int {
+	longtest.CollectRarely()
+	return pathtest.Run(g.tests)
+}
 
 // TestScripts runs the real program against hosts on loopback addresses. These hosts run real
 // scripts with sh and the fake tools of package modules. In addition to the commands of testscript,

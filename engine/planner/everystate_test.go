@@ -132,7 +132,7 @@ func eachChoice(n, k int, ordered bool, f func([]int)) {
 // members, with every leader, and with every condition of the cluster.
 func TestClusterEveryState(t *testing.T) {
 	t.Parallel()
-	every := longtest.Pick(3, 1)
+	every := longtest.Choose(6, 3, 1)
 	conditions := []etcd{{}, {allowOutage: true}, {learner: true}, {alarm: true, allowOutage: true}, {unknown: true}}
 	for n := 1; n <= 3; n++ {
 		eachChoice(len(states), n, true, func(pick []int) {

@@ -10,6 +10,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/event"
+	"holdfast/engine/longtest"
 	"holdfast/engine/rollout"
 	"holdfast/engine/simulator"
 )
@@ -22,6 +23,9 @@ func TestPowerCutInScript(t *testing.T) {
 		for _, point := range []string{"before", "written", "acted", "recorded"} {
 			for _, os := range []bool{false, true} {
 				t.Run(fmt.Sprintf("%s/%s/%t", word, point, os), func(t *testing.T) {
+					if os {
+						longtest.SkipOthers(t, word, "drain-reload-2", "reboot-2")
+					}
 					synctest.Test(t, func(t *testing.T) { powerCutInScript(t, word, point, os) })
 				})
 			}

@@ -21,7 +21,7 @@ func TestSafeRegistriesKeepSources(t *testing.T) {
 	safe := 0
 	law := func(t *rapid.T) {
 		old := drawRegistries(t)
-		for range 15 {
+		for range 8 {
 			changed := changeRegistries(t, old)
 			was, is := encodeRegistries(t, old), encodeRegistries(t, changed)
 			if unsafeReason(was, is, false) == "" {

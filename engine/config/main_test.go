@@ -1,0 +1,13 @@
+package config
+
+import (
+	"os"
+	"testing"
+
+	"holdfast/engine/longtest"
+)
+
+func TestMain(m *testing.M) {
+	longtest.CollectRarely()
+	os.Exit(m.Run())
+}

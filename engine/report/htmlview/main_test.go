@@ -1,0 +1,13 @@
+package htmlview_test
+
+import (
+	"os"
+	"testing"
+
+	"holdfast/engine/longtest"
+)
+
+func TestMain(m *testing.M) {
+	longtest.CollectRarely()
+	os.Exit(m.Run())
+}
