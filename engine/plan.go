@@ -177,6 +177,7 @@ const (
 	Failed        ExclusionKind = "failed"      // the host failed in this run
 	RolledBack    ExclusionKind = "rolled-back" // the host was rolled back from the OS that it should have
 
+	Lost            ExclusionKind = "lost"              // an earlier run changed the host, and it has not answered since
 	NeedsFullReboot ExclusionKind = "needs-full-reboot" // its pool requires soft reboots, and a soft reboot is not enough or not possible
 	BlockedDrain    ExclusionKind = "blocked-drain"     // a drain through the API of Kubernetes cannot succeed before a person changes something
 	KubernetesAway  ExclusionKind = "kubernetes-away"   // it must be drained, or may be cordoned, and the API of its Kubernetes cluster does not answer

@@ -72,7 +72,7 @@ func (f Findings) Serious() Findings {
 	return Findings{Refusals: f.Refusals, UnhealthyClusters: f.UnhealthyClusters, Excluded: excluded}
 }
 
-func seriousExclusions() []ExclusionKind { return []ExclusionKind{Unclear, Failed, RolledBack} }
+func seriousExclusions() []ExclusionKind { return []ExclusionKind{Unclear, Failed, RolledBack, Lost} }
 
 func appendNew[T comparable](a, b []T) []T {
 	return appendNewBy(a, b, func(x T) T { return x })

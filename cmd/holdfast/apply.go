@@ -222,7 +222,7 @@ func (s *site) enterSite() (left journal.EarlierRuns, unlock func(), err error) 
 }
 
 func (s *site) inherit(left journal.EarlierRuns) {
-	s.run.Dead, s.run.Awaited, s.run.Retry, s.run.CompletedOS = left.Dead, left.Rebooting, left.Failed, left.History.Complete
+	s.run.Dead, s.run.Awaited, s.run.Lost, s.run.Retry, s.run.CompletedOS = left.Dead, left.Rebooting, left.Lost, left.Failed, left.History.Complete
 	s.learnTimes(left.History.Times)
 }
 

@@ -26,11 +26,12 @@ type Event struct {
 	Cluster     string                  `json:"cluster,omitempty"`
 	Member      string                  `json:"member,omitempty"`   // ID of the etcd member that the step changes, if etcd lists it
 	Batch       int                     `json:"batch,omitempty"`    // number of the batch, from 1
-	Hosts       []string                `json:"hosts,omitempty"`    // hosts of a batch that starts
+	Hosts       []string                `json:"hosts,omitempty"`    // hosts of a batch that starts; in `planned`: hosts that match, and that an earlier run had changed and not seen again
 	Canaries    []string                `json:"canaries,omitempty"` // pools whose canaries are in the batch
 	Step        string                  `json:"step,omitempty"`
 	Kind        engine.StepKind         `json:"kind,omitempty"`   // kind of the step, if readers of the journal need it
 	Reboot      *engine.Reboot          `json:"reboot,omitempty"` // in the events of the step that orders the reboot of the plan; in a warning: the reboot that the host got instead
+	Aim         string                  `json:"aim,omitempty"`    // in the events of a step that changes a host under a hold: the digest of the OS or the configuration that the changes bring
 	Reset       bool                    `json:"reset,omitempty"`  // in a warning: the host has not come back from its reboot, and is reset through its BMC
 	Message     string                  `json:"message,omitempty"`
 	Took        engine.Duration         `json:"took,omitempty"`  // duration so far, while the step continues

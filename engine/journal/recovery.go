@@ -1,13 +1,19 @@
 package journal
 
-import "holdfast/engine"
+import (
+	"maps"
+	"slices"
+
+	"holdfast/engine"
+)
 
 // EarlierRuns has the data of earlier runs of a bastion that the next run
 // needs.
 type EarlierRuns struct {
-	Dead      []string          // dead runs, whose holds this run may adopt
-	Rebooting map[string]string // hosts that may be rebooting, and the ID of the run that was interrupted
-	Runs      []Run             // all runs, also runs of other sites
+	Dead      []string                   // dead runs, whose holds this run may adopt
+	Rebooting map[string]string          // hosts that may be rebooting, and the ID of the run that was interrupted
+	Lost      map[string]engine.LostHost // hosts that a run changed, and that no run has seen updated or matching since
+	Runs      []Run                      // all runs, also runs of other sites
 
 	History
 }
@@ -17,12 +23,13 @@ type EarlierRuns struct {
 // lock of the site, or checks it as ObserveSite does. Runs of other bastions,
 // whose journals came with a copied folder, may still be active.
 func SummarizeRuns(runs []Run, site string, self engine.HoldOwner) EarlierRuns {
-	left := EarlierRuns{Runs: runs, Rebooting: map[string]string{}, History: foldRuns(runs, site, self.Run)}
-	latest := true
+	left := EarlierRuns{Runs: runs, Rebooting: map[string]string{}, Lost: map[string]engine.LostHost{}, History: foldRuns(runs, site, self.Run)}
+	latest, seen := true, map[string]bool{}
 	for _, r := range runs {
 		if r.ID == self.Run || (r.Site != site && r.Site != "") || (r.Bastion != self.Bastion && r.Bastion != "") {
 			continue
 		}
+		left.addLost(r, seen)
 		if r.Maintenance != "" { // its holds are of a person, and no run adopts them
 			continue
 		}
@@ -42,6 +49,23 @@ func SummarizeRuns(runs []Run, site string, self engine.HoldOwner) EarlierRuns {
 		}
 	}
 	return left
+}
+
+// addLost adds the hosts that a run changed and did not see well again. Runs must be added from new to old: a newer run that has seen the host decides. A
+// person who ended the hold of a host has seen it, too.
+func (e *EarlierRuns) addLost(r Run, seen map[string]bool) {
+	for host, aim := range r.Aims {
+		if !seen[host] {
+			e.Lost[host] = engine.LostHost{Run: r.ID, Aim: aim}
+		}
+	}
+	saw := slices.Concat(slices.Collect(maps.Keys(r.Aims)), r.Updated, r.Found)
+	if r.Maintenance == engine.ReleaseHosts && r.End != nil {
+		saw = append(saw, r.End.Updated...)
+	}
+	for _, host := range saw {
+		seen[host] = true
+	}
 }
 
 // DeadMemberRuns returns the runs of a bastion that changed the members of an etcd cluster and ended without releasing

@@ -32,6 +32,8 @@ type Run struct {
 	Steps       map[string]string        `json:"steps,omitempty"`     // the last step that began on each unfinished host
 	Rebooted    map[string]bool          `json:"rebooted,omitempty"`  // unfinished hosts that were ordered to reboot, or may have been
 	Problem     string                   `json:"problem,omitempty"`   // why the journal could not be read to its end
+	Aims        map[string]string        `json:"-"`                   // aims of the changes that began on hosts which were not updated
+	Found       []string                 `json:"-"`                   // hosts that an earlier run had lost, and that match
 	UnderWay    bool                     `json:"under_way,omitempty"` // the run has not ended, and its process lives
 }
 
@@ -89,7 +91,7 @@ func readRun(dir, id string) Run {
 
 // ParseRun summarizes the text of the journal of a run. A problem names the journal.
 func ParseRun(id, journal string, text io.Reader) Run {
-	run := Run{ID: id, Steps: map[string]string{}, Rebooted: map[string]bool{}}
+	run := Run{ID: id, Steps: map[string]string{}, Rebooted: map[string]bool{}, Aims: map[string]string{}}
 	err := readableLimits().scanLines(journal, text, func(line []byte) error {
 		var e event.Event
 		if err := json.Unmarshal(withoutPlan(line), &e); err != nil {
@@ -113,7 +115,10 @@ func (r *Run) addEvent(e event.Event) {
 			r.Site, r.Holder, r.Bastion, r.Cluster, r.Maintenance = e.Start.Site, e.Start.Holder, e.Start.Bastion, e.Start.Cluster, e.Start.Maintenance
 		}
 	case event.StepStarted, event.HostDone, event.HostFailed:
+		r.addAim(e)
 		r.addHostEvent(e)
+	case event.Planned:
+		r.Found = append(r.Found, e.Hosts...)
 	case event.RunEnded:
 		r.End = e.End
 	default: // the other events change nothing that a list of runs shows
@@ -135,6 +140,15 @@ func (r *Run) addHostEvent(e event.Event) {
 	case e.Failure == nil || e.Failure.Kind != engine.StoppedFailure:
 		r.Failed = append(r.Failed, e.Host)
 		r.forgetHost(e.Host)
+	}
+}
+
+func (r *Run) addAim(e event.Event) {
+	switch {
+	case e.Type == event.StepStarted && e.Aim != "":
+		r.Aims[e.Host] = e.Aim
+	case e.Type == event.HostDone, e.Outcome == event.RolledBackOutcome:
+		delete(r.Aims, e.Host)
 	}
 }
 

@@ -50,10 +50,11 @@ type Request struct {
 	Inventory   engine.Inventory
 	Desired     map[string]engine.Desired
 	Modules     []engine.Module
-	Selected    func(engine.Host) bool // --limit; nil selects every host
-	Dead        []string               // runs of this bastion that ended without releasing their holds
-	Retry       []string               // hosts that failed in the previous run; they go before others
-	CompletedOS map[string]string      // OS with which a run of this bastion last saw all hosts of a pool, by pool
+	Selected    func(engine.Host) bool     // --limit; nil selects every host
+	Dead        []string                   // runs of this bastion that ended without releasing their holds
+	Retry       []string                   // hosts that failed in the previous run; they go before others
+	Lost        map[string]engine.LostHost // hosts that an earlier run of this bastion changed, and that no run has seen updated or matching since
+	CompletedOS map[string]string          // OS with which a run of this bastion last saw all hosts of a pool, by pool
 
 	BestEffort     bool     // failed hosts do not stop the other hosts of their pool
 	OverIncomplete bool     // an OS may be rolled out although the previous roll-out has not reached every host

@@ -64,6 +64,10 @@ func surveyHosts(in Input, x index) surveyResult {
 			}
 			s.surveyHost(in, x, judgedHost{h, f, st})
 		case in.Selected(h):
+			if lost, ok := findLost(in, h, why); ok {
+				why, reason = engine.Lost, describeLost(lost, reason)
+				s.failedHosts[h.Pool] = append(s.failedHosts[h.Pool], h.Name)
+			}
 			s.markUnavailable(h, why)
 			s.excluded = append(s.excluded, engine.Exclusion{Host: h.Name, Kind: why, Reason: reason})
 			if _, failed := in.Failed[h.Name]; failed { // the failure counts, although the host is now excluded for another reason

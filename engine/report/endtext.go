@@ -112,6 +112,8 @@ func exclusionWords(kind engine.ExclusionKind) string {
 		return "rolled back"
 	case engine.Unclear:
 		return "not understood"
+	case engine.Lost:
+		return "not back since an earlier run"
 	case engine.OldProcess:
 		return "waiting for a restart"
 	default:

@@ -108,7 +108,8 @@ func (l *playLoop) notePlan(plan engine.Plan) {
 	if l.Forecast != nil {
 		plan.Forecast = l.Forecast(plan, l.Clock.Now())
 	}
-	l.noteEvent(event.Event{Type: event.Planned, Plan: &plan})
+	found := slices.DeleteFunc(slices.Clone(plan.Matching), func(host string) bool { return l.Lost[host].Run == "" })
+	l.noteEvent(event.Event{Type: event.Planned, Plan: &plan, Hosts: found})
 }
 
 func (l *playLoop) applyPlay(ctx context.Context) (engine.Plan, error) {

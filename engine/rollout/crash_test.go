@@ -172,11 +172,12 @@ func (p playFixture) checkOtherBastion(site *simulator.Site) error {
 }
 
 // TestKilledForGood checks a host that a dead run was rebooting and that never
-// comes back. The next run waits for it once, and updates the others as far as
-// the budget of the pool allows.
+// comes back. The next run waits for it once, counts it as failed, and updates the
+// others as far as the budgets of the pool allow.
 func TestKilledForGood(t *testing.T) {
 	inv := simulator.Fleet(0, 6)
 	inv.Pools[1].MaxUnavailable = engine.CountOrPercent{Count: 2}
+	inv.Pools[1].FailureBudget = engine.CountOrPercent{Count: 1, Set: true}
 	failOnErrors(t, runInBubble(t, func() error {
 		site := newSite(inv)
 		first, second := site.Bastion("run-1"), site.Bastion("run-2")
@@ -188,7 +189,7 @@ func TestKilledForGood(t *testing.T) {
 		}
 		applyRun(first, runSerially)
 		began := time.Now()
-		errs := []error{checkEnd(applyRun(second, successorOf(first)), engine.ExitUnreachable, "worker-0 is unreachable")}
+		errs := []error{checkEnd(applyRun(second, successorOf(first)), engine.ExitFailed, "worker-0 is lost", "it has not come back since run run-1 changed it")}
 		for _, h := range site.Hosts()[1:] {
 			errs = append(errs, checkMatching(h))
 		}

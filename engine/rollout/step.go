@@ -37,7 +37,9 @@ func (r *stepRunner) runStep(ctx context.Context, hp engine.HostPlan, s engine.S
 
 // runStepInBatch returns begun as false if the start of the step could not be journaled.
 func (r *stepRunner) runStepInBatch(ctx context.Context, hp engine.HostPlan, s engine.Step, batch int) (begun bool, failure *engine.Failure) {
-	failure = r.runBetweenEvents(stepEvent(hp, s, batch), func(heartbeat *stepHeartbeat) error {
+	e := stepEvent(hp, s, batch)
+	e.Aim = r.aimOf(hp, s)
+	failure = r.runBetweenEvents(e, func(heartbeat *stepHeartbeat) error {
 		begun = true
 		return r.runOperation(ctx, hp, s, heartbeat)
 	})
@@ -59,6 +61,15 @@ func stepEvent(hp engine.HostPlan, s engine.Step, batch int) event.Event {
 		e.Reboot = hp.Reboot
 	}
 	return e
+}
+
+// aimOf returns the aim of a step that changes a host under a hold. A later run that cannot reach the host finds it in the journal. Plays have none:
+// their failures tell nothing about the desired state.
+func (r *stepRunner) aimOf(hp engine.HostPlan, s engine.Step) string {
+	if s.Do.Exec == nil || !s.ChangesHost && !s.Reboots || len(r.Plays) > 0 || len(hp.Sequence) == 0 || hp.Sequence[0].Do.TakeHold == nil {
+		return ""
+	}
+	return r.Desired[hp.Host].Aim(hp.Sequence[0].Do.TakeHold.Rollout != nil)
 }
 
 func withStepTimeout(ctx context.Context, s engine.Step) (context.Context, context.CancelFunc) {

@@ -185,7 +185,7 @@ func Inherit(r *rollout.Run, earlier ...*Bastion) {
 }
 
 func takeLeftovers(r *rollout.Run, left journal.EarlierRuns) {
-	r.Dead, r.Awaited, r.Retry, r.CompletedOS = left.Dead, left.Rebooting, left.Failed, left.Complete
+	r.Dead, r.Awaited, r.Lost, r.Retry, r.CompletedOS = left.Dead, left.Rebooting, left.Lost, left.Failed, left.Complete
 }
 
 func (b *Bastion) journaledRun() journal.Run {

@@ -107,6 +107,8 @@ func awaitedLines(list []engine.Exclusion) []string {
 			line = "have the held hosts released"
 		case engine.Unreachable:
 			line = "find out why hosts cannot be reached"
+		case engine.Lost:
+			line = "repair the hosts that have not come back, or give them another OS or configuration"
 		case engine.Unclear:
 			line = "find out why hosts are not understood"
 		case engine.NeedsFullReboot:

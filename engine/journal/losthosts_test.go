@@ -1,0 +1,61 @@
+package journal_test
+
+import (
+	"maps"
+	"testing"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/event"
+	"holdfast/engine/journal"
+)
+
+// TestLostHosts tells which hosts an earlier run changed and nobody has seen well since.
+func TestLostHosts(t *testing.T) {
+	changes := event.Event{Type: event.StepStarted, Host: "w-0", Step: "reboot", Kind: engine.RebootStep, Aim: "A"}
+	fails := event.Event{Type: event.HostFailed, Host: "w-0", Failure: &engine.Failure{Host: "w-0", Cause: "it does not answer"}}
+	ends := event.Event{Type: event.RunEnded, End: &event.RunEnd{Exit: engine.ExitFailed}}
+	releases := event.Event{Type: event.RunEnded, End: &event.RunEnd{Updated: []string{"w-0"}, Maintenance: engine.ReleaseHosts}}
+	p := examplePlan()
+	for name, c := range map[string]struct {
+		runs [][]event.Event // from old to new
+		lost string          // the run that lost the host
+	}{
+		"killed":                     {[][]event.Event{{changes}}, "run-1"},
+		"failed":                     {[][]event.Event{{changes, fails, ends}}, "run-1"},
+		"failed, and others went on": {[][]event.Event{{changes, fails, ends}, {{Type: event.HostDone, Host: "w-1"}, ends}}, "run-1"},
+		"changed again":              {[][]event.Event{{changes, fails, ends}, {changes}}, "run-2"},
+		"updated":                    {[][]event.Event{{changes, {Type: event.HostDone, Host: "w-0"}}}, ""},
+		"updated by a later run":     {[][]event.Event{{changes}, {changes, {Type: event.HostDone, Host: "w-0"}}}, ""},
+		"rolled back":                {[][]event.Event{{changes, {Type: event.HostFailed, Host: "w-0", Outcome: event.RolledBackOutcome, Failure: fails.Failure}}}, ""},
+		"it matches in a later run":  {[][]event.Event{{changes, fails, ends}, {{Type: event.Planned, Plan: &p, Hosts: []string{"w-0"}}}}, ""},
+		"a person has ended the hold": {[][]event.Event{{changes, fails, ends}, {
+			{Type: event.RunStarted, Start: &event.RunStart{Site: "berlin", Maintenance: engine.ReleaseHosts}}, releases,
+		}}, ""},
+		"never changed": {[][]event.Event{{{Type: event.StepStarted, Host: "w-0", Step: "hold"}, fails, ends}}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			for i, events := range c.runs {
+				if events[0].Type != event.RunStarted {
+					events = append([]event.Event{{Type: event.RunStarted, Start: &event.RunStart{Site: "berlin"}}}, events...)
+				}
+				for n := range events {
+					events[n].Time = began.Add(time.Duration(i) * time.Hour)
+				}
+				writeJournal(t, dir, "run-"+string(rune('1'+i)), events)
+			}
+			runs, err := journal.ListRuns(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := map[string]engine.LostHost{}
+			if c.lost != "" {
+				want["w-0"] = engine.LostHost{Run: c.lost, Aim: "A"}
+			}
+			if got := journal.SummarizeRuns(runs, "berlin", engine.HoldOwner{}).Lost; !maps.Equal(got, want) {
+				t.Errorf("lost: %+v, not %+v", got, want)
+			}
+		})
+	}
+}

@@ -1,0 +1,110 @@
+package rollout_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"holdfast/engine"
+	"holdfast/engine/event"
+	"holdfast/engine/rollout"
+	"holdfast/engine/simulator"
+)
+
+// TestLostHostStopsTheNextRun: an OS breaks the network of the canary. The run fails, or is killed while it waits for the host. No later run gives the OS to
+// another host, unless a person says so, or the desired state no longer asks for it.
+func TestLostHostStopsTheNextRun(t *testing.T) {
+	setPool := func(change func(*engine.Pool)) func(*simulator.Site, *rollout.Run) {
+		return func(site *simulator.Site, r *rollout.Run) {
+			r.Inventory.Pools = slices.Clone(r.Inventory.Pools)
+			for i := range r.Inventory.Pools {
+				change(&r.Inventory.Pools[i])
+			}
+			site.Inventory.Pools = r.Inventory.Pools
+			r.Desired = site.Desired()
+		}
+	}
+	for name, c := range map[string]struct {
+		change func(*simulator.Site, *rollout.Run) // of the second run
+		exit   engine.ExitCode
+		others int // hosts that the second run reboots
+		says   string
+	}{
+		"the same again": {func(*simulator.Site, *rollout.Run) {}, engine.ExitFailed, 0, "it has not come back since run run-1 changed it"},
+		"a setting that decides nothing": {
+			setPool(func(p *engine.Pool) { p.MaxUnavailable.Count = 2 }), engine.ExitFailed, 0, "it has not come back since run run-1 changed it",
+		},
+		"best effort": {func(_ *simulator.Site, r *rollout.Run) { r.BestEffort = true }, engine.ExitFailed, 3, "it has not come back since run run-1 changed it"},
+		"maintenance": {func(_ *simulator.Site, r *rollout.Run) {
+			r.Inventory.Hosts = slices.Clone(r.Inventory.Hosts)
+			r.Inventory.Hosts[0].Maintenance = "no network"
+		}, engine.ExitRefused, 3, "maintenance"},
+		"another OS": {func(site *simulator.Site, r *rollout.Run) {
+			r.OverIncomplete = true
+			setPool(func(p *engine.Pool) { p.OS = &engine.OS{Driver: "simulator", Commit: simulator.V3} })(site, r)
+		}, engine.ExitUnreachable, 3, "unreachable"},
+		"outside the limit": {func(_ *simulator.Site, r *rollout.Run) {
+			r.Selected = func(h engine.Host) bool { return h.Name != "worker-0" }
+		}, engine.ExitOK, 3, ""},
+		"it has come back": {func(site *simulator.Site, _ *rollout.Run) {
+			site.Host("worker-0").Change(func(t *simulator.Traits) { t.NoReturn = false })
+			site.Host("worker-0").Boot(simulator.V2)
+		}, engine.ExitOK, 3, ""},
+	} {
+		for _, killed := range []bool{false, true} {
+			t.Run(name+map[bool]string{true: ", after a kill"}[killed], func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					site := newSite(workerFleet(4, func(p *engine.Pool) {
+						p.MaxUnavailable = engine.CountOrPercent{Count: 3, Set: true}
+						p.Canary = &engine.Canary{Hosts: engine.CountOrPercent{Count: 1, Set: true}}
+						p.Order = engine.Sorted
+					}))
+					site.Host("worker-0").Change(func(t *simulator.Traits) { t.NoReturn = true })
+					runs := []*simulator.Bastion{site.Bastion("run-1")}
+					runs[0].Watch = func(e event.Event) {
+						if killed && e.Type == event.StepStarted && e.Step == "wait for boot" {
+							runs[0].Kill()
+						}
+					}
+					applyRun(runs[0])
+					for _, id := range []string{"run-2", "run-3"} { // what the second run learns, the third still knows
+						b := site.Bastion(id)
+						end := applyRun(b, successorOf(runs...), func(r *rollout.Run) { c.change(site, r) })
+						failOnErrors(t, checkEnd(end, c.exit), checkLaws(site))
+						if others := rebootedHosts(b); id == "run-2" && len(others) != c.others || !strings.Contains(findingsText(end), c.says) {
+							t.Errorf("%s rebooted %v: %s\n%s", id, others, findingsText(end), runTranscript(b))
+						}
+						runs = append(runs, b)
+					}
+				})
+			})
+		}
+	}
+}
+
+// TestFoundHostIsNotLost: a run has seen the lost host match. That it is unreachable afterwards has another cause, and stops no other host.
+func TestFoundHostIsNotLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site := newSite(workerFleet(2, func(p *engine.Pool) {
+			p.MaxUnavailable = engine.CountOrPercent{Count: 2, Set: true}
+			p.Order = engine.Sorted
+		}))
+		h := site.Host("worker-0")
+		h.Change(func(t *simulator.Traits) { t.NoReturn = true })
+		first, second, third := site.Bastion("run-1"), site.Bastion("run-2"), site.Bastion("run-3")
+		applyRun(first, func(r *rollout.Run) { r.Selected = func(h engine.Host) bool { return h.Name == "worker-0" } })
+		h.Change(func(t *simulator.Traits) { t.NoReturn = false })
+		h.Boot(simulator.V2)
+		h.SetHold(nil)
+		second.Watch = func(e event.Event) { // before it changes another host
+			if e.Type == event.StageStarted {
+				second.Kill()
+			}
+		}
+		applyRun(second, successorOf(first))
+		h.Cut()
+		end := applyRun(third, successorOf(first, second))
+		failOnErrors(t, checkEnd(end, engine.ExitUnreachable), checkUpdated(site.Host("worker-1")), checkLaws(site))
+	})
+}
