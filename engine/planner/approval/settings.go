@@ -62,6 +62,7 @@ func addPoolSettings(p engine.Pool, t map[string]string) {
 	say("order", string(p.Order))
 	say("on_failure", string(p.OnFailure))
 	say("reboot: soft", string(p.Reboot.Soft))
+	say("reboot: kexec", string(p.Reboot.Kexec))
 	say("version_command", p.VersionCommand)
 	say("version_of", string(p.VersionOf))
 	say("kubernetes", p.Kubernetes)

@@ -53,6 +53,8 @@ func TestEachSettingIsCompared(t *testing.T) {
 		"pool a: version_command":        pool(func(p *engine.Pool) { p.VersionCommand = "echo 1" }),
 		"pool a: os":                     pool(func(p *engine.Pool) { p.OS = &engine.OS{Remote: "other"} }),
 		"pool a: on_failure":             pool(func(p *engine.Pool) { p.OnFailure = "other" }),
+		"pool a: reboot: soft":           pool(func(p *engine.Pool) { p.Reboot.Soft = engine.AutoSoft }),
+		"pool a: reboot: kexec":          pool(func(p *engine.Pool) { p.Reboot.Kexec = engine.AutoKexec }),
 		"pool a: canary":                 pool(func(p *engine.Pool) { p.Canary = &engine.Canary{Hosts: count(1)} }),
 		"pool a: max_skew":               pool(func(p *engine.Pool) { n := 0; p.MaxSkew = &n }),
 		"pool a: window":                 pool(func(p *engine.Pool) { p.Windows = []engine.Window{{FromMinutes: 60, ToMinutes: 120}} }),
