@@ -21,6 +21,7 @@ type History struct {
 	Times engine.EarlierTimes // how long earlier runs took
 
 	spans map[string]completeSince
+	begun map[string]bool // pools on whose hosts a newer run without an end has worked; "": all pools
 }
 
 // completeSince is the newest series of runs that agree about one pool:
@@ -56,7 +57,7 @@ func ReadHistory(dir, site string) (History, error) {
 // the runs, because IDs do not order runs within one second, and two runs of a
 // site are never active at once.
 func foldRuns(runs []Run, site, self string) History {
-	h := History{Complete: map[string]string{}, spans: map[string]completeSince{}}
+	h := History{Complete: map[string]string{}, spans: map[string]completeSince{}, begun: map[string]bool{}}
 	decided := map[string]bool{}
 	over := false
 	runs = slices.Clone(runs)
@@ -73,6 +74,8 @@ func foldRuns(runs []Run, site, self string) History {
 			for _, p := range r.End.Pools {
 				h.addPool(p, r.Last)
 			}
+		} else if r.Cluster == "" {
+			h.addUnfinished(r)
 		}
 	}
 	slices.Sort(h.Failed)
@@ -130,6 +133,17 @@ func (h *History) addFailures(r Run, decided map[string]bool) bool {
 	return !r.wasCutShort() && len(failed)+len(r.Updated) > 0
 }
 
+// addUnfinished adds the pools of a run without an end. It may have begun another OS there, so older runs no longer tell that the pools are complete. Runs
+// must be added from new to old.
+func (h *History) addUnfinished(r Run) {
+	for _, pool := range r.Pools {
+		h.begun[pool] = true
+	}
+	if len(r.Pools) == 0 && len(r.Steps)+len(r.Updated)+len(r.Failed) > 0 {
+		h.begun[""] = true
+	}
+}
+
 // addPool adds the status of a pool at the end of a run. Runs must be added from new to old.
 func (h *History) addPool(p engine.PoolStatus, at time.Time) {
 	if !p.Since.IsZero() && p.Since.Before(at) {
@@ -144,7 +158,7 @@ func (h *History) addPool(p engine.PoolStatus, at time.Time) {
 	if !s.broken && at.Before(s.from) {
 		s.from = at
 	}
-	if s.lost = s.lost || hasDifferingHosts(p); p.Complete && !s.begun && !s.lost && p.OS != "" {
+	if s.lost = s.lost || hasDifferingHosts(p); p.Complete && !s.begun && !s.lost && !h.begun[p.Name] && !h.begun[""] && p.OS != "" {
 		h.Complete[p.Name] = p.OS
 	}
 	h.spans[p.Name] = s

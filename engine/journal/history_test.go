@@ -2,6 +2,7 @@ package journal_test
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -195,6 +196,48 @@ func TestFailedHosts(t *testing.T) {
 		h, err := journal.ReadHistory(dir, "berlin")
 		if err != nil || !slices.Equal(h.Failed, c.want) {
 			t.Errorf("%s: %q, want %q; %v", name, h.Failed, c.want, err)
+		}
+	}
+}
+
+// TestHistoryOfKilledRun: a run that was killed may have begun another OS. So what older runs say about its pools no longer counts, until a newer run has
+// seen them complete.
+func TestHistoryOfKilledRun(t *testing.T) {
+	step := func(host, pool string) event.Event {
+		return event.Event{Type: event.StepStarted, Host: host, Pool: pool, Step: "reboot"}
+	}
+	for name, c := range map[string]struct {
+		start event.RunStart
+		did   []event.Event
+		after string // status that a later run reports
+		want  map[string]string
+	}{
+		"it did nothing":                    {event.RunStart{}, nil, "", map[string]string{"w": "A", "v": "A"}},
+		"it began a host":                   {event.RunStart{}, []event.Event{step("w-0", "w")}, "", map[string]string{"v": "A"}},
+		"it updated a host":                 {event.RunStart{}, []event.Event{step("w-0", "w"), {Type: event.HostDone, Host: "w-0", Pool: "w"}}, "", map[string]string{"v": "A"}},
+		"nobody knows in which pool":        {event.RunStart{}, []event.Event{step("w-0", "")}, "", map[string]string{}},
+		"a later run has seen it complete":  {event.RunStart{}, []event.Event{step("w-0", "w")}, "w=A", map[string]string{"w": "A", "v": "A"}},
+		"a later run has seen another pool": {event.RunStart{}, []event.Event{step("w-0", "w")}, "v=A", map[string]string{"v": "A"}},
+		"a change of members":               {event.RunStart{Cluster: "main"}, []event.Event{step("w-0", "w")}, "", map[string]string{"w": "A", "v": "A"}},
+		"work of a person":                  {event.RunStart{Maintenance: engine.HoldHosts}, []event.Event{step("w-0", "w")}, "", map[string]string{"w": "A", "v": "A"}},
+	} {
+		dir := t.TempDir()
+		writeEndedRun(t, dir, 1, event.RunEnd{Pools: poolStatuses("w=A", "v=A")})
+		c.start.Site = "berlin"
+		events := append([]event.Event{{Type: event.RunStarted, Start: &c.start}}, c.did...)
+		for i := range events {
+			events[i].Time = began.Add(2 * time.Hour)
+		}
+		writeJournal(t, dir, "run-"+events[0].Time.Format("0102-1504"), events)
+		if c.after != "" {
+			writeEndedRun(t, dir, 3, event.RunEnd{Pools: poolStatuses(c.after)})
+		}
+		runs, err := journal.ListRuns(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := journal.SummarizeRuns(runs, "berlin", engine.HoldOwner{}).Complete; !maps.Equal(got, c.want) {
+			t.Errorf("%s: complete %v, not %v", name, got, c.want)
 		}
 	}
 }

@@ -32,6 +32,7 @@ type Run struct {
 	Steps       map[string]string        `json:"steps,omitempty"`     // the last step that began on each unfinished host
 	Rebooted    map[string]bool          `json:"rebooted,omitempty"`  // unfinished hosts that were ordered to reboot, or may have been
 	Problem     string                   `json:"problem,omitempty"`   // why the journal could not be read to its end
+	Pools       []string                 `json:"-"`                   // pools of the hosts on which steps began
 	Aims        map[string]string        `json:"-"`                   // aims of the changes that began on hosts which were not updated
 	Found       []string                 `json:"-"`                   // hosts that an earlier run had lost, and that match
 	UnderWay    bool                     `json:"under_way,omitempty"` // the run has not ended, and its process lives
@@ -130,6 +131,9 @@ func (r *Run) addHostEvent(e event.Event) {
 	switch {
 	case r.Maintenance != "":
 	case e.Type == event.StepStarted:
+		if e.Pool != "" && !slices.Contains(r.Pools, e.Pool) {
+			r.Pools = append(r.Pools, e.Pool)
+		}
 		if e.Host != "" {
 			r.Steps[e.Host] = e.Step
 			r.Rebooted[e.Host] = r.Rebooted[e.Host] || e.Kind == engine.RebootStep
