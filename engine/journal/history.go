@@ -63,7 +63,7 @@ func foldRuns(runs []Run, site, self string) History {
 	runs = slices.Clone(runs)
 	slices.SortStableFunc(runs, func(a, b Run) int { return b.Started.Compare(a.Started) })
 	for _, r := range runs {
-		if r.ID == self || r.Site != site || r.Maintenance != "" { // a person who holds a host updates none
+		if r.ID == self || r.Site != site || r.Maintenance != "" || r.isOld { // a person who holds a host updates none
 			continue
 		}
 		if !over {

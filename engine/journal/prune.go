@@ -45,28 +45,32 @@ func Replay(dir, id string, each func(event.Event) error) error {
 }
 
 // Prune removes the journals of successful runs, and of work on holds, that began
-// before a time. It keeps the newest of each site, and the runs that the history needs. It
-// returns the IDs of the removed runs.
+// before a time. It keeps the newest of each site, and the runs that the history needs. The
+// history needs none of the journals before the newest. It returns the IDs of the removed runs.
 func Prune(dir string, keep int, before time.Time) (removed []string, err error) {
-	runs, err := ListRuns(dir)
+	all, err := listAllRuns(dir)
 	if err != nil {
 		return nil, err
 	}
+	runs := slices.DeleteFunc(slices.Clone(all), func(r Run) bool { return r.isOld })
 	type series struct {
 		site   string
 		people bool // work of people on holds, which must not push out roll-outs
 	}
 	newer := map[series]int{}
-	for _, r := range slices.Clone(runs) { // the newest first
+	for _, r := range all { // the newest first
 		of := series{r.Site, r.Maintenance != ""}
 		newer[of]++
 		needed := !of.people && (r.wasCutShort() || r.End.Exit != engine.ExitOK)
 		if newer[of] <= keep || !r.Started.Before(before) || needed || r.Problem != "" {
 			continue
 		}
-		rest := slices.DeleteFunc(slices.Clone(runs), func(o Run) bool { return o.ID == r.ID })
-		if !sameHistory(foldRuns(runs, r.Site, ""), foldRuns(rest, r.Site, "")) {
-			continue
+		rest := runs
+		if !r.isOld {
+			rest = slices.DeleteFunc(slices.Clone(runs), func(o Run) bool { return o.ID == r.ID })
+			if !sameHistory(foldRuns(runs, r.Site, ""), foldRuns(rest, r.Site, "")) {
+				continue
+			}
 		}
 		if err := os.Remove(journalPath(dir, r.ID)); err != nil {
 			return removed, fmt.Errorf("prune runs: %w", err)

@@ -17,28 +17,33 @@ const firstTailSize = 64 << 10
 // readEnd reads a run from the first and the last line of its journal. It returns false for a run without an
 // end, and for other files.
 func readEnd(dir, id string) (Run, bool) {
+	run, err := readFrame(dir, id)
+	return run, err == nil && run.End != nil
+}
+
+// readFrame is readEnd for all runs: one without an end has only its start.
+func readFrame(dir, id string) (Run, error) {
 	f, err := openRegular(journalPath(dir, id), os.O_RDONLY)
 	if err != nil {
-		return Run{}, false
+		return Run{}, err
 	}
 	defer func() { _ = f.Close() }()
 	line, err := readableLimits().readLine(bufio.NewReader(f))
 	if err != nil {
-		return Run{}, false
+		return Run{}, err
 	}
 	var start event.Event
 	if json.Unmarshal(line, &start) != nil || start.Start == nil {
-		return Run{}, false
+		return Run{}, errors.New("it does not begin with the start of a run")
 	}
+	s := start.Start
+	run := Run{ID: id, Site: s.Site, Holder: s.Holder, Bastion: s.Bastion, Cluster: s.Cluster, Maintenance: s.Maintenance, Started: start.Time, Last: start.Time}
 	last, err := lastLine(f)
 	var end event.Event
-	if err != nil || !bytes.Contains(last, []byte(`"type":"`+event.RunEnded+`"`)) || json.Unmarshal(last, &end) != nil || end.End == nil {
-		return Run{}, false
+	if err == nil && bytes.Contains(last, []byte(`"type":"`+event.RunEnded+`"`)) && json.Unmarshal(last, &end) == nil && end.End != nil {
+		run.Last, run.End, run.Updated, run.Failed = end.Time, end.End, end.End.Updated, end.End.Failed
 	}
-	return Run{
-		ID: id, Site: start.Start.Site, Holder: start.Start.Holder, Maintenance: start.Start.Maintenance, Started: start.Time, Last: end.Time,
-		End: end.End, Updated: end.End.Updated, Failed: end.End.Failed,
-	}, true
+	return run, nil
 }
 
 // IsOver reports whether a run has ended, or has no journal in dir. A dead run

@@ -36,11 +36,22 @@ type Run struct {
 	Aims        map[string]string        `json:"-"`                   // aims of the changes that began on hosts which were not updated
 	Found       []string                 `json:"-"`                   // hosts that an earlier run had lost, and that match
 	UnderWay    bool                     `json:"under_way,omitempty"` // the run has not ended, and its process lives
+
+	isOld bool // only the first and the last line were read
 }
 
 // ListRuns reads the journals in dir and returns their runs, the newest first.
-// A folder that does not exist has no journals.
+// A folder that does not exist has no journals. Of the journals before the newest,
+// only roll-outs and changes of members that did not succeed are returned, because
+// they may still hold hosts. Those that cannot be read are left out.
 func ListRuns(dir string) ([]Run, error) {
+	runs, err := listAllRuns(dir)
+	return slices.DeleteFunc(runs, func(r Run) bool {
+		return r.isOld && (r.Problem != "" || r.Maintenance != "" || r.End != nil && r.End.Exit == engine.ExitOK)
+	}), err
+}
+
+func listAllRuns(dir string) ([]Run, error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -49,24 +60,47 @@ func ListRuns(dir string) ([]Run, error) {
 		return nil, fmt.Errorf("list runs: %w", err)
 	}
 	var runs []Run
-	for _, e := range newestJournals(entries) {
-		if id := runID(e.Name()); id != "" && e.Type().IsRegular() {
-			run := readRun(dir, id)
-			run.UnderWay = run.End == nil && hasLock(dir, run.Site, id)
-			runs = append(runs, run)
+	journals := journalsOf(entries)
+	old := max(0, len(journals)-maxJournals)
+	for i, e := range journals[max(0, old-maxOldJournals):] {
+		id := runID(e.Name())
+		run := Run{}
+		if i < min(old, maxOldJournals) {
+			run = readOldRun(dir, id)
+		} else {
+			run = readRun(dir, id)
 		}
+		run.UnderWay = run.End == nil && hasLock(dir, run.Site, id)
+		runs = append(runs, run)
 	}
 	sort.Slice(runs, func(i, j int) bool { return runs[i].ID > runs[j].ID })
 	return runs, nil
 }
 
-// maxJournals is the number of journals that are read. Older journals do not
-// matter to the next run.
-const maxJournals = 1000
+// maxJournals is the number of journals that are read. Of the maxOldJournals before
+// them, only the first and the last line are read: their runs may hold hosts.
+const (
+	maxJournals    = 1000
+	maxOldJournals = 20_000
+)
+
+// journalsOf returns the journals of a folder, the oldest name first.
+func journalsOf(entries []fs.DirEntry) []fs.DirEntry {
+	return slices.DeleteFunc(slices.Clone(entries), func(e fs.DirEntry) bool { return runID(e.Name()) == "" || !e.Type().IsRegular() })
+}
 
 func newestJournals(entries []fs.DirEntry) []fs.DirEntry {
-	journals := slices.DeleteFunc(slices.Clone(entries), func(e fs.DirEntry) bool { return runID(e.Name()) == "" || !e.Type().IsRegular() })
+	journals := journalsOf(entries)
 	return journals[max(0, len(journals)-maxJournals):]
+}
+
+func readOldRun(dir, id string) Run {
+	run, err := readFrame(dir, id)
+	if err != nil {
+		run = Run{ID: id, Problem: fmt.Errorf("read journal: %w", err).Error()}
+	}
+	run.isOld = true
+	return run
 }
 
 // withoutPlan cuts the plan out of the line of a Planned event, because plans
