@@ -21,8 +21,8 @@ const (
 
 // warnOfMirror adds a warning to a plan for each content that hosts are to fetch
 // and that the bastion cannot serve. The staging of these hosts would fail. All
-// contents are checked for completeness before the first is read, because the
-// time may end before all are read.
+// contents are checked for completeness before the first is read. The time may end before
+// all are read; a damaged object that is not read then shows when a staging fails.
 func (p *planning) warnOfMirror(ctx context.Context, plan *engine.Plan) {
 	if p.Contents == nil {
 		return
@@ -30,29 +30,35 @@ func (p *planning) warnOfMirror(ctx context.Context, plan *engine.Plan) {
 	ctx, cancel := context.WithTimeout(ctx, planCheckTime)
 	defer cancel()
 	contents := groupByContent(*plan)
-	var faults, unread textutil.Groups[string, string]
+	var faults textutil.Groups[string, string]
+	var unchecked []string
 	faulty := map[engine.Content]bool{}
-	for _, check := range []func(context.Context, engine.Content) error{p.Contents.CheckComplete, p.Contents.VerifyContent} {
-		for c, hosts := range contents.All() {
-			if faulty[c] {
-				continue
-			}
-			err := check(ctx, c)
-			switch {
-			case ctx.Err() != nil && errors.Is(err, ctx.Err()):
-				unread.Add(engine.ShortDigest(c.Commit+c.Image), hosts...)
-			case err != nil:
-				faulty[c] = true
-				faults.Add(textutil.Printable(err.Error()), hosts...)
-			}
+	addFault := func(c engine.Content, hosts []string, err error) {
+		faulty[c] = true
+		faults.Add(textutil.Printable(err.Error()), hosts...)
+	}
+	for c, hosts := range contents.All() {
+		switch err := p.Contents.CheckComplete(ctx, c); {
+		case ctx.Err() != nil && errors.Is(err, ctx.Err()):
+			unchecked = append(unchecked, engine.ShortDigest(c.Commit+c.Image))
+		case err != nil:
+			addFault(c, hosts, err)
+		}
+	}
+	for c, hosts := range contents.All() {
+		if faulty[c] {
+			continue
+		}
+		if err := p.Contents.VerifyContent(ctx, c); err != nil && ctx.Err() == nil {
+			addFault(c, hosts, err)
 		}
 	}
 	plan.Warnings = slices.Clip(plan.Warnings)
 	for fault, hosts := range faults.All() {
 		plan.Warnings = append(plan.Warnings, fmt.Sprintf("%s cannot fetch the OS from the bastion: %s", strings.Join(textutil.FoldNames(hosts), ", "), fault))
 	}
-	if len(unread.Keys()) > 0 && errors.Is(ctx.Err(), context.DeadlineExceeded) { // after a stop, nobody reads the warning
-		plan.Warnings = append(plan.Warnings, fmt.Sprintf("the mirror was not read to the end within %s, so parts of %s may be missing or damaged; holdfast mirror reads everything", planCheckTime, strings.Join(unread.Keys(), ", ")))
+	if len(unchecked) > 0 && errors.Is(ctx.Err(), context.DeadlineExceeded) { // after a stop, nobody reads the warning
+		plan.Warnings = append(plan.Warnings, fmt.Sprintf("the mirror did not show within %s whether %s is complete; holdfast mirror checks it", planCheckTime, strings.Join(unchecked, ", ")))
 	}
 }
 
