@@ -17,6 +17,7 @@ import (
 
 	"holdfast/engine/event"
 	"holdfast/engine/longtest"
+	"holdfast/engine/report"
 	"holdfast/engine/report/live"
 	"holdfast/engine/report/reporttest"
 	"holdfast/engine/report/termtext"
@@ -237,25 +238,29 @@ func (s *stuckTerminal) Write(b []byte) (int, error) {
 }
 
 // TestLiveNeverWaits checks that a terminal that accepts nothing delays no
-// event, and gets all events later.
+// event behind a queue, and gets all events later.
 func TestLiveNeverWaits(t *testing.T) {
 	out := &stuckTerminal{blocked: make(chan struct{}), open: make(chan struct{})}
 	live := live.New(out, termtext.Style{}, false)
+	queue := report.NewQueue(live)
 	events := reporttest.ExampleRun()
 	for _, e := range events[:len(events)-1] {
-		if err := live.Emit(e); err != nil {
+		if err := queue.Emit(e); err != nil {
 			t.Fatal(err)
 		}
 		if e.Type == event.StageStarted {
 			<-out.blocked
 		}
 	}
-	if err := live.Emit(event.Event{Type: event.Interrupted, Message: "stopping softly"}); err != nil {
+	if err := queue.Emit(event.Event{Type: event.Interrupted, Message: "stopping softly"}); err != nil {
 		t.Fatal(err)
 	}
 	close(out.open)
-	if err := live.Emit(events[len(events)-1]); err != nil {
+	if err := queue.Emit(events[len(events)-1]); err != nil {
 		t.Fatal(err)
+	}
+	if !queue.Flush(t.Context()) {
+		t.Fatal("the terminal has not got all events")
 	}
 	live.Close()
 	for _, want := range []string{"etcd-1 done", "worker-01 failed", "stopping softly", "What to do"} {

@@ -37,21 +37,20 @@ func (w *viewport) run() {
 	_, _ = w.program.Run()
 }
 
-func (w *viewport) showEvent(n liveEvent) {
+// showEvent prints the line of an event, if it has one, above the status.
+func (w *viewport) showEvent(line string, e event.Event) {
 	select {
 	case <-w.ended:
-		if n.line != "" {
-			_, _ = io.WriteString(w.out, n.line+"\n") // a lost terminal must not stop the run
+		if line != "" {
+			_, _ = io.WriteString(w.out, line+"\n") // a lost terminal must not stop the run
 		}
 		return
 	default:
 	}
-	if n.line != "" {
-		w.program.Send(tea.Println(n.line)()) // the Println method of the program would block after its end
+	if line != "" {
+		w.program.Send(tea.Println(line)()) // the Println method of the program would block after its end
 	}
-	if n.event.Type != "" {
-		w.program.Send(n.event)
-	}
+	w.program.Send(e)
 }
 
 func (w *viewport) close() {
