@@ -127,7 +127,7 @@ func (h *Host) Listen(ctx context.Context, network, addr string) (net.Listener, 
 	}
 	select {
 	case a := <-answered:
-		if a.err != nil && h.isAlive() {
+		if a.err != nil && !h.hasEnded(a.err) {
 			return nil, h.ep.newError(Forward, step, a.err, "allow it on the host (AllowTcpForwarding in sshd_config), or check whether the port is in use")
 		}
 		if a.err != nil {
@@ -137,6 +137,11 @@ func (h *Host) Listen(ctx context.Context, network, addr string) (net.Listener, 
 	case <-ctx.Done():
 		return nil, h.contextError(ctx, step)
 	}
+}
+
+// hasEnded reports whether a request failed because the connection has ended, which its requests see slightly before isAlive does.
+func (h *Host) hasEnded(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed) || !h.isAlive()
 }
 
 func (h *Host) requestPort(network, addr string) (l net.Listener, err error) {
