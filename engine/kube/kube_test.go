@@ -251,6 +251,7 @@ func TestKubeconfig(t *testing.T) {
 		"bad certificate": {s.KubeconfigOf("client-certificate-data: eA==, client-key-data: eA=="), "", kubefacts.KubeconfigInvalid, "/etc/kube.conf cannot be used: ", ""},
 		"expired":         {s.KubeconfigOf("client-certificate-data: " + base64.StdEncoding.EncodeToString(certificate(t, time.Now().Add(-time.Hour))) + ", client-key-data: eA=="), "", kubefacts.CertificateExpired, "the client certificate in /etc/kube.conf expired on ", "renew it"},
 		"not yet valid":   {s.KubeconfigOf("client-certificate-data: " + base64.StdEncoding.EncodeToString(certificate(t, time.Now().Add(900*time.Hour))) + ", client-key-data: eA=="), "", kubefacts.CertificateExpired, "is not valid before ", "set the clock of the bastion"},
+		"no encryption":   {strings.Replace(s.Kubeconfig(), "server: https://127.0.0.1", "server: http://10.0.0.5", 1), "", kubefacts.KubeconfigInvalid, "the server http://10.0.0.5:", "name its address with https"},
 		"too long":        {strings.Repeat("#", 5<<20), "", kubefacts.KubeconfigInvalid, "is longer than 4 MiB", ""},
 	} {
 		t.Run(name, func(t *testing.T) {

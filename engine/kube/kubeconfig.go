@@ -5,6 +5,8 @@ import (
 	"encoding/pem"
 	"fmt"
 	"maps"
+	"net/netip"
+	"net/url"
 	"path"
 	"slices"
 	"strings"
@@ -81,7 +83,20 @@ func readLogin(c engine.KubernetesCluster, files Files, now time.Time) (login, *
 	if err != nil {
 		return login{}, problemAt(c, "kubeconfig", kubefacts.Problem{Kind: kubefacts.KubeconfigInvalid, Cause: fmt.Sprintf("%s cannot be used: %s", c.Kubeconfig, errorText(err)), Hint: "compare it with: kubectl config view --kubeconfig " + c.Kubeconfig})
 	}
+	if server := serverURL(l.config); sendsInClear(server) {
+		return login{}, problemAt(c, "kubeconfig", kubefacts.Problem{Kind: kubefacts.KubeconfigInvalid, Cause: fmt.Sprintf("the server %s of %s would get the credentials without encryption", server, c.Kubeconfig), Hint: "name its address with https"})
+	}
 	return l, nil
+}
+
+// sendsInClear reports whether requests to a server cross a network without encryption. The address of kubectl proxy does not.
+func sendsInClear(server string) bool {
+	u, err := url.Parse(server)
+	if err != nil || u.Scheme != "http" {
+		return false
+	}
+	address, err := netip.ParseAddr(u.Hostname())
+	return u.Hostname() != "localhost" && (err != nil || !address.IsLoopback())
 }
 
 func contextOf(c engine.KubernetesCluster, config *api.Config) string {
