@@ -35,9 +35,8 @@ func (h *hostRun) runSequence(ctx context.Context) *engine.Failure {
 	}
 	h.state.noteBegun(h.hp.Host, h.hp.Adopt != "" && h.hp.Adopt != h.ID)
 	for _, s := range h.hp.Sequence {
-		failure := h.mayRunStep(ctx, s)
+		failure, begun := h.mayRunStep(ctx, s), false
 		if failure == nil {
-			var begun bool
 			begun, failure = h.runSequenceStep(ctx, s)
 			if begun {
 				h.passed.noteStep(s, failure)
@@ -47,7 +46,7 @@ func (h *hostRun) runSequence(ctx context.Context) *engine.Failure {
 			h.emitWarning(fmt.Sprintf("%s: %s: %s; it is drained and rebooted instead", h.hp.Host, failure.Step, failure.Cause))
 			return nil
 		}
-		if failure != nil && h.passed.mayRollBack(ctx, h.hp, s, failure) {
+		if failure != nil && begun && h.passed.mayRollBack(ctx, h.hp, s, failure) {
 			return h.rollBackHost(ctx, failure)
 		}
 		if failure != nil {

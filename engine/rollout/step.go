@@ -35,13 +35,15 @@ func (r *stepRunner) runStep(ctx context.Context, hp engine.HostPlan, s engine.S
 	return failure
 }
 
-// runStepInBatch returns begun as false if the start of the step could not be journaled.
+// runStepInBatch returns begun as false if the step did nothing, because its start could not be journaled or its conditions did not hold.
 func (r *stepRunner) runStepInBatch(ctx context.Context, hp engine.HostPlan, s engine.Step, batch int) (begun bool, failure *engine.Failure) {
 	e := stepEvent(hp, s, batch)
 	e.Aim = r.aimOf(hp, s)
 	failure = r.runBetweenEvents(e, func(heartbeat *stepHeartbeat) error {
-		begun = true
-		return r.runOperation(ctx, hp, s, heartbeat)
+		return r.runChecked(ctx, hp, s, func(ctx context.Context) error {
+			begun = true
+			return r.runOperation(ctx, hp, s, heartbeat)
+		})
 	})
 	return begun, failure
 }
@@ -51,7 +53,19 @@ func (r *stepRunner) runUndoStep(ctx context.Context, hp engine.HostPlan, s engi
 	e := stepEvent(hp, s, 0)
 	e.Type = event.StepStarted
 	r.noteEvent(e)
-	return r.runAndEmitEnd(e, func(heartbeat *stepHeartbeat) error { return r.runOperation(ctx, hp, s, heartbeat) })
+	return r.runAndEmitEnd(e, func(heartbeat *stepHeartbeat) error {
+		return r.runChecked(ctx, hp, s, func(ctx context.Context) error { return r.runOperation(ctx, hp, s, heartbeat) })
+	})
+}
+
+// runChecked calls operate, within the time of the step, if the conditions of the step hold.
+func (r *stepRunner) runChecked(ctx context.Context, hp engine.HostPlan, s engine.Step, operate func(context.Context) error) error {
+	ctx, cancel := withStepTimeout(ctx, s)
+	defer cancel()
+	if err := r.checkBefore(ctx, hp, s); err != nil {
+		return err
+	}
+	return operate(ctx)
 }
 
 func stepEvent(hp engine.HostPlan, s engine.Step, batch int) event.Event {
@@ -77,11 +91,6 @@ func withStepTimeout(ctx context.Context, s engine.Step) (context.Context, conte
 }
 
 func (r *stepRunner) runOperation(ctx context.Context, hp engine.HostPlan, s engine.Step, heartbeat *stepHeartbeat) error {
-	ctx, cancel := withStepTimeout(ctx, s)
-	defer cancel()
-	if err := r.checkBefore(ctx, hp, s); err != nil {
-		return err
-	}
 	do := s.Do
 	switch {
 	case do.Exec != nil:
