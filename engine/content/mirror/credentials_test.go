@@ -66,7 +66,7 @@ func TestNoPasswordInFrom(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(bin, "ostree"), []byte("#!/bin/sh\necho \"$@\" >>"+ran+"\nexit 1\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
+	t.Setenv("PATH", bin)
 	commits, images := []Wanted{{Ref: "r", Commit: strings.Repeat("0", 64)}}, []Wanted{{Image: "quay.invalid/x@sha256:" + strings.Repeat("0", 64)}}
 	for from, c := range map[string]struct {
 		wanted []Wanted
