@@ -7,12 +7,13 @@ import (
 )
 
 // findLost returns the change after which an unreachable host has not come back, if the desired state still asks for it. Such a host has failed,
-// although in an earlier run: the same change would fail on the next host, too. A host that failed in this run counts already, and a play does not
-// make hosts match.
+// although in an earlier run: the same change would fail on the next host, too. A host that failed in this run counts already, and one that this
+// run has updated is well. A play does not make hosts match.
 func findLost(in Input, h engine.Host, why engine.ExclusionKind) (engine.LostHost, bool) {
 	lost, ok := in.Lost[h.Name]
 	_, failed := in.Failed[h.Name]
-	return lost, ok && !failed && why == engine.Unreachable && in.Play == nil && in.Desired[h.Name].StillAsksFor(lost.Aim)
+	_, done := in.Done[h.Name]
+	return lost, ok && !failed && !done && why == engine.Unreachable && in.Play == nil && in.Desired[h.Name].StillAsksFor(lost.Aim)
 }
 
 func describeLost(lost engine.LostHost, reason string) string {

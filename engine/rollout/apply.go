@@ -103,13 +103,14 @@ func (l *playLoop) applyPlays(ctx context.Context) (last []engine.Plan, err erro
 	return last, nil
 }
 
-// notePlan shows the plan, with its forecast.
+// notePlan shows the plan, with its forecast. A lost host that matches is not lost any more, for this run either.
 func (l *playLoop) notePlan(plan engine.Plan) {
 	if l.Forecast != nil {
 		plan.Forecast = l.Forecast(plan, l.Clock.Now())
 	}
 	found := slices.DeleteFunc(slices.Clone(plan.Matching), func(host string) bool { return l.Lost[host].Run == "" })
 	l.noteEvent(event.Event{Type: event.Planned, Plan: &plan, Hosts: found})
+	l.state.found = append(l.state.found, found...)
 }
 
 func (l *playLoop) applyPlay(ctx context.Context) (engine.Plan, error) {

@@ -108,3 +108,39 @@ func TestFoundHostIsNotLost(t *testing.T) {
 		failOnErrors(t, checkEnd(end, engine.ExitUnreachable), checkUpdated(site.Host("worker-1")), checkLaws(site))
 	})
 }
+
+// TestHostSeenByThisRunIsNotLost: a run has taken up the lost host, or seen it match. That it does not answer later in the same run stops no other host.
+func TestHostSeenByThisRunIsNotLost(t *testing.T) {
+	for name, c := range map[string]struct {
+		held bool
+		cut  event.Type // event of the second run at which the host is cut off
+	}{
+		"taken up": {true, event.HostDone},
+		"matching": {false, event.StageStarted},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				site := newSite(workerFleet(2, func(p *engine.Pool) {
+					p.MaxUnavailable = engine.CountOrPercent{Count: 2, Set: true}
+					p.Order = engine.Sorted
+				}))
+				h := site.Host("worker-0")
+				h.Change(func(t *simulator.Traits) { t.NoReturn = true })
+				first, second := site.Bastion("run-1"), site.Bastion("run-2")
+				applyRun(first, func(r *rollout.Run) { r.Selected = func(h engine.Host) bool { return h.Name == "worker-0" } })
+				h.Change(func(t *simulator.Traits) { t.NoReturn = false })
+				h.Boot(simulator.V2)
+				if !c.held {
+					h.SetHold(nil)
+				}
+				second.Watch = func(e event.Event) {
+					if e.Type == c.cut && (e.Host == "" || e.Host == "worker-0") {
+						h.Cut()
+					}
+				}
+				end := applyRun(second, successorOf(first))
+				failOnErrors(t, checkEnd(end, engine.ExitUnreachable), checkUpdated(site.Host("worker-1")), checkLaws(site))
+			})
+		})
+	}
+}

@@ -69,6 +69,10 @@ func (p *planning) planInput(s Gathered) planner.Input {
 		Now: p.Clock.Now(), Began: p.state.began, Batches: p.state.batches - p.state.earlier, Done: p.state.doneSince(), Failed: p.state.failureByHost(),
 		LoginFailed: p.state.hostsWithFailedLogin(), LoginProved: p.state.loginChangesThatWork(), ActionFailed: p.state.hostsWithFailedAction(), AdoptedEarlier: p.state.adoptedHosts(),
 	}
+	in.Lost = maps.Clone(p.Lost)
+	for _, host := range p.state.found {
+		delete(in.Lost, host)
+	}
 	if p.state.play != nil {
 		in.Play, in.Modules, in.Selected = &p.state.play.Play, p.state.play.Modules, p.state.play.Selected
 	}

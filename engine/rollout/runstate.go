@@ -19,6 +19,7 @@ type runState struct {
 	saved    map[string]struct{} // clusters of which the run has taken a snapshot
 	batches  int                 // number of batches that began
 	began    time.Time           // start of the run; zero before its first plan
+	found    []string            // hosts that an earlier run had lost, and that this run has seen match
 
 	// The next fields are about the current play.
 	play      *Play
