@@ -45,10 +45,18 @@ func (o runOutput) closeView(ctx context.Context) {
 	}
 }
 
-// flushInTime waits for the reader of the output, at most for readerPatience.
+// endPatience is how long a command that was told to end at once waits for the reader of its last lines.
+const endPatience = 2 * time.Second
+
+// flushInTime waits for the reader of the output, at most for readerPatience, and for endPatience if ctx has ended.
 func flushInTime(ctx context.Context, q *report.Queue) bool {
-	ctx, cancel := context.WithTimeout(ctx, readerPatience)
+	soon, cancel := context.WithTimeout(context.WithoutCancel(ctx), endPatience)
 	defer cancel()
+	if q.Flush(soon) {
+		return true
+	}
+	ctx, cancelRest := context.WithTimeout(ctx, readerPatience)
+	defer cancelRest()
 	return q.Flush(ctx)
 }
 
@@ -58,7 +66,7 @@ func (c *console) waitForReader() {
 	if c.output == nil {
 		return
 	}
-	soon, cancel := context.WithTimeout(c.hard, time.Second)
+	soon, cancel := context.WithTimeout(context.WithoutCancel(c.hard), endPatience)
 	defer cancel()
 	if !c.output.Flush(soon) && c.hard.Err() == nil {
 		c.printNotice("the command has ended, and nobody reads its output; waiting for a reader (Ctrl-C twice ends this)")

@@ -207,7 +207,7 @@ func TestSilence(t *testing.T) {
 	strange := hostAt("h1", up)
 	strange.SSH.Identities = nil
 	hurried := hostAt("h1", mute)
-	hurried.SSH.ConnectTimeout = engine.Duration(200 * time.Millisecond)
+	hurried.SSH.ConnectTimeout = engine.Duration(2 * time.Second)
 	proxied := hostAt("h1", mute)
 	proxied.SSH.SSHConfig = filepath.Join(t.TempDir(), "config")
 	if err := os.WriteFile(proxied.SSH.SSHConfig, []byte("Host *\n ProxyCommand exit 1\n"), 0o600); err != nil {
@@ -220,7 +220,7 @@ func TestSilence(t *testing.T) {
 		silent bool
 	}{
 		"no greeting":                 {host: hurried, silent: true},
-		"no greeting until the end":   {host: hostAt("h1", mute), limit: 200 * time.Millisecond, silent: true},
+		"no greeting until the end":   {host: hostAt("h1", mute), limit: 2 * time.Second, silent: true},
 		"refused":                     {host: hostAt("h1", down)},
 		"refused login":               {host: strange},
 		"a script that takes long":    {host: hostAt("h1", up), script: "sleep 60"},
@@ -229,7 +229,7 @@ func TestSilence(t *testing.T) {
 		"no route from the jump host": {host: throughJump(hostAt("h1", up), away), silent: true},
 		"a jump host without network": {host: throughJump(hostAt("h1", up), cut)},
 		"refused at the jump host":    {host: throughJump(hostAt("h1", down), up)},
-		"a mute jump host":            {host: throughJump(hostAt("h1", up), mute), limit: 200 * time.Millisecond},
+		"a mute jump host":            {host: throughJump(hostAt("h1", up), mute), limit: 2 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

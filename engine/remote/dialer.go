@@ -34,7 +34,7 @@ type Options struct {
 	// Default 60 s.
 	StartTimeout time.Duration
 
-	// PortTimeout bounds the time until a host has opened or closed a port. Default 15 s.
+	// PortTimeout bounds the time until a host has opened a port; it has closeFactor times as long to close it. Default 15 s.
 	PortTimeout time.Duration
 }
 

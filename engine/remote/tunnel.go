@@ -145,17 +145,19 @@ func (h *Host) hasEnded(err error) bool {
 }
 
 func (h *Host) requestPort(network, addr string) (l net.Listener, err error) {
-	h.limitAnswer("open a port", func() { l, err = h.client.Listen(network, addr) })
+	h.limitAnswer("open a port", h.dialer.opts.PortTimeout, func() { l, err = h.client.Listen(network, addr) })
 	if err != nil {
 		return nil, err
 	}
 	return &listener{l, h}, nil
 }
 
+// closeFactor is how much longer a host has to close a port than to open one: the request waits behind data that are still on their way.
+const closeFactor = 8
+
 // limitAnswer calls ask, which waits for an answer of the host or the end of the connection. If the answer takes too long,
 // it ends the connection: watchPeer does not, as long as the host sends other data.
-func (h *Host) limitAnswer(request string, ask func()) {
-	limit := h.dialer.opts.PortTimeout
+func (h *Host) limitAnswer(request string, limit time.Duration, ask func()) {
 	late := time.AfterFunc(limit, func() {
 		h.endConnection(fmt.Errorf("no answer within %s to the request to %s", limit, request))
 	})
@@ -211,7 +213,7 @@ func (l *listener) Accept() (net.Conn, error) {
 
 // Close closes the port on the host. Its connections stay open.
 func (l *listener) Close() (err error) {
-	l.host.limitAnswer("close a port", func() { err = l.Listener.Close() })
+	l.host.limitAnswer("close a port", closeFactor*l.host.dialer.opts.PortTimeout, func() { err = l.Listener.Close() })
 	return err
 }
 

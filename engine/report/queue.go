@@ -65,6 +65,11 @@ func (q *Queue) Flush(ctx context.Context) bool {
 	case <-idle:
 		return true
 	case <-ctx.Done():
+	}
+	select {
+	case <-idle: // both have ended
+		return true
+	default:
 		return false
 	}
 }
