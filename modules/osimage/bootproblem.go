@@ -52,7 +52,7 @@ func nextBootProblem(f engine.Facts) error {
 			next = describeDeployment(d)
 		}
 	}
-	return fmt.Errorf("it would boot %s next, not the running %s: somebody, or a rollback that was interrupted, has made it the default; make the running OS the default again (ostree admin set-default, or rpm-ostree or bootc rollback), or reboot the host",
+	return fmt.Errorf("it would boot %s next, not the running %s: somebody, or a rollback that was interrupted, has made it the default; make the running OS the default again (ostree admin set-default N, where N is its place in ostree admin status, from 0; or with bootc: bootc rollback), or reboot the host",
 		next, describeDeployment(*f.Booted()))
 }
 

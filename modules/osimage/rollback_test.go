@@ -329,6 +329,38 @@ func TestARollbackWithoutARebootIsUndone(t *testing.T) {
 	}
 }
 
+// TestARollbackWithoutARebootBesideAPinnedOS: a second "rpm-ostree rollback" would put the pinned deployment on top.
+func TestARollbackWithoutARebootBesideAPinnedOS(t *testing.T) {
+	onSites(t, []string{"ostree", "rpm-ostree image", "bootc"}, func(b *osHost, _ site, d engine.Desired) {
+		script := b.failNewOS(d)
+		b.Write("pinned", moduletest.V3+" lab:lab/stable")
+		b.Write("fail-reboot", "Call to Reboot failed: Access denied")
+		b.Want(b.Run(script), 1, "Access denied")
+		if f := b.gatherFacts(d); f.NextBoot != "" || f.Booted() == nil || f.Booted().Digest != d.OS.Digest() {
+			b.T.Errorf("it boots %s next of %+v", f.NextBoot, f.Deployments)
+		}
+	})
+}
+
+// TestARollbackOfAnOldOSTreeWithoutAReboot: where ostree has no set-default, rpm-ostree makes the running OS the default
+// again, but only if it does not put another one on top.
+func TestARollbackOfAnOldOSTreeWithoutAReboot(t *testing.T) {
+	for _, pinned := range []bool{false, true} {
+		on2(t, fmt.Sprintf("pinned %v", pinned), "rpm-ostree image", func(b *osHost, _ site, d engine.Desired) {
+			old := b.gatherFacts(d).Booted()
+			script := b.failNewOS(d)
+			b.Write("ostree-version", "2022.7")
+			b.Write("fail-reboot", "Call to Reboot failed: Access denied")
+			if !pinned {
+				b.Want(b.Run(script), 1, "Access denied")
+				return
+			}
+			b.Write("pinned", moduletest.V3+" lab:lab/stable")
+			b.Want(b.Run(script), hostscript.ScriptHalfDone, "would boot "+commitOf(*old))
+		})
+	}
+}
+
 // A rollback that is killed before its reboot leaves the previous OS as the default. Until somebody corrects that, or the host
 // reboots, the host does not count as one that matches: no run releases it.
 func TestAHostThatWouldBootAnotherOSDoesNotMatch(t *testing.T) {

@@ -8,5 +8,5 @@ if [ -e "$deployment" ]; then
 fi
 previous=''
 if read_deployments 2>/dev/null && [ -n "$booted" ] && [ "$first" != "$booted" ]; then # somebody has changed the default, for example by a rollback
-	refuse_changed "reboot: the host would boot $first, not the running $booted; make the running OS the default again: ostree admin set-default, or rpm-ostree or bootc rollback"
+	refuse_changed "reboot: the host would boot $first, not the running $booted; make the running OS the default again: ostree admin set-default $bootedindex, or with bootc: bootc rollback"
 fi
