@@ -19,7 +19,7 @@ func (c *Configs) HostConfig(host engine.Host) (config.Loaded, error) {
 	if !g.broken {
 		c.desiredOS(host, g)
 		if pool, _ := c.site.Inventory.Pool(host.Pool); g.lacksRole(pool) { // else the documents of the other hosts need not be read
-			c.checkRoles(pool)
+			c.checkRolesApart(pool)
 		}
 	}
 	return g.loaded, c.joinProblems()

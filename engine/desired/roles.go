@@ -11,24 +11,51 @@ import (
 	"holdfast/engine/textutil"
 )
 
-// checkRoles adds a problem for each role that a pool names and that no document
-// of its hosts has. Without it, a misspelt role would silently take the documents
-// of the right one away from the hosts.
-func (c *Configs) checkRoles(p engine.Pool) {
+// checkRoles adds a problem or a warning for each role that a pool names and that no document
+// of its hosts has.
+func (c *Configs) checkRoles(p engine.Pool) { c.addRoleFindings(c.findUnknownRoles(p)) }
+
+// checkRolesApart is checkRoles for a caller who does not ask for the problems of other hosts.
+func (c *Configs) checkRolesApart(p engine.Pool) {
+	all := NewConfigs(c.site, c.fs)
+	all.Fetch = c.Fetch
+	c.addRoleFindings(all.findUnknownRoles(p))
+}
+
+func (c *Configs) addRoleFindings(problems, warnings []string) {
+	for _, text := range problems {
+		c.addProblem(text)
+	}
+	for _, text := range warnings {
+		c.AddWarning(text)
+	}
+}
+
+// findUnknownRoles tells apart a role that is misspelt, which would silently take the documents of the right one
+// away from the hosts, and a role that has no documents of its own, as that of a pool of OpenShift that only
+// adds to the role worker.
+func (c *Configs) findUnknownRoles(p engine.Pool) (problems, warnings []string) {
 	found, isComplete := c.rolesOf(p)
 	if !isComplete {
-		return
+		return nil, nil
 	}
+	hasAny := slices.ContainsFunc(p.ConfigRoles, func(role string) bool { return found[role] })
 	for _, role := range p.ConfigRoles {
 		if found[role] {
 			continue
 		}
-		next := "correct or remove it"
-		if near := textutil.Nearest(role, slices.Sorted(maps.Keys(found))); near != "" {
-			next = fmt.Sprintf("did you mean %q?", near)
+		text := textutil.Printable(fmt.Sprintf("config_roles of pool %q: no document of its hosts has the role %q", p.Name, role))
+		near := textutil.Nearest(role, slices.Sorted(maps.Keys(found)))
+		switch {
+		case near != "" && !slices.Contains(p.ConfigRoles, near):
+			problems = append(problems, fmt.Sprintf("%s; did you mean %q?", text, near))
+		case !hasAny:
+			problems = append(problems, text+"; correct or remove it")
+		default:
+			warnings = append(warnings, text+"; correct it if that is not so on purpose")
 		}
-		c.addProblem(textutil.Printable(fmt.Sprintf("config_roles of pool %q: no document of its hosts has the role %q; %s", p.Name, role, next)))
 	}
+	return problems, warnings
 }
 
 // rolesOf returns the roles of all documents of the hosts of a pool. isComplete is

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -48,13 +49,14 @@ func TestRolesOfPools(t *testing.T) {
 	for name, c := range map[string]struct {
 		worker, infra string // config_roles of the pools
 		refused       string // the error, "" for none
-		warned        string // the end of the only warning
+		warned        string // the end of a warning, "" for none
 	}{
 		"each has its own":      {`"worker"`, `"worker", "infra", "gpu"`, "", "/all: no host uses its documents of these roles: master (1); name the roles in config_roles of a pool, or remove the documents"},
 		"one is forgotten":      {`"worker"`, `"worker", "gpu"`, "", "/all: no host uses its documents of these roles: infra (2), master (1); name the roles in config_roles of a pool, or remove the documents"},
 		"all are used":          {`"master"`, `"worker", "infra", "gpu"`, "", ""},
 		"one is misspelt":       {`"worker"`, `"worker", "infar", "gpu"`, `config_roles of pool "infra": no document of its hosts has the role "infar"; did you mean "infra"?`, ""},
-		"one is another host's": {`"worker", "gpu"`, `"worker", "infra", "gpu"`, `config_roles of pool "worker": no document of its hosts has the role "gpu"; correct or remove it`, ""},
+		"one is another host's": {`"worker", "gpu"`, `"worker", "infra", "gpu"`, "", `config_roles of pool "worker": no document of its hosts has the role "gpu"; correct it if that is not so on purpose`},
+		"none is known":         {`"edge"`, `"worker", "infra", "gpu"`, `config_roles of pool "worker": no document of its hosts has the role "edge"; correct or remove it`, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			configs := siteWithRoles(t, poolsWithRoles(c.worker, c.infra))
@@ -66,10 +68,27 @@ func TestRolesOfPools(t *testing.T) {
 				}
 			case err != nil:
 				t.Error(err)
-			case c.warned == "" && len(configs.Warnings) > 0 || c.warned != "" && (len(configs.Warnings) != 1 || !strings.HasSuffix(configs.Warnings[0], c.warned)):
+			case c.warned == "" && len(configs.Warnings) > 0 || c.warned != "" && !slices.ContainsFunc(configs.Warnings, func(w string) bool { return strings.HasSuffix(w, c.warned) }):
 				t.Errorf("%q, want %q", configs.Warnings, c.warned)
 			}
 		})
+	}
+}
+
+// TestRolesOfOneHostDespiteAnother checks that the documents of another host of the pool, which are needed for its roles
+// only, do not fail the configuration of a host.
+func TestRolesOfOneHostDespiteAnother(t *testing.T) {
+	configs := siteWithRoles(t, poolsWithRoles(`"worker"`, `"worker", "infra", "gpu"`))
+	if err := os.WriteFile(filepath.Join(configs.site.Dir, "gpu.yaml"), []byte("kind: MachineConfig\nspec: 3\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	host, _ := configs.site.Inventory.Host("i")
+	if _, err := configs.HostConfig(host); err != nil {
+		t.Error(err)
+	}
+	other, _ := configs.site.Inventory.Host("gpu")
+	if _, err := configs.HostConfig(other); err == nil {
+		t.Error("the documents of this host have an error")
 	}
 }
 
