@@ -92,9 +92,10 @@ const (
 // HostOutcome is the outcome of a failed host.
 type HostOutcome string
 
-// The outcomes that views distinguish.
+// The outcomes that views and later runs distinguish.
 const (
 	RolledBackOutcome HostOutcome = "rolled-back" // the host runs its previous OS again, and is not held
+	GivenBackOutcome  HostOutcome = "given-back"  // the host is as it was before the run, and is not held
 )
 
 // RunStart has the person, the bastion and the command of a run.

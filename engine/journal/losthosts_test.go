@@ -28,6 +28,8 @@ func TestLostHosts(t *testing.T) {
 		"updated":                    {[][]event.Event{{changes, {Type: event.HostDone, Host: "w-0"}}}, ""},
 		"updated by a later run":     {[][]event.Event{{changes}, {changes, {Type: event.HostDone, Host: "w-0"}}}, ""},
 		"rolled back":                {[][]event.Event{{changes, {Type: event.HostFailed, Host: "w-0", Outcome: event.RolledBackOutcome, Failure: fails.Failure}}}, ""},
+		"rolled back by a later run": {[][]event.Event{{changes, fails, ends}, {{Type: event.HostFailed, Host: "w-0", Outcome: event.RolledBackOutcome, Failure: fails.Failure}}}, ""},
+		"given back":                 {[][]event.Event{{changes, {Type: event.HostFailed, Host: "w-0", Outcome: event.GivenBackOutcome, Failure: fails.Failure}}}, ""},
 		"it matches in a later run":  {[][]event.Event{{changes, fails, ends}, {{Type: event.Planned, Plan: &p, Hosts: []string{"w-0"}}}}, ""},
 		"a person has ended the hold": {[][]event.Event{{changes, fails, ends}, {
 			{Type: event.RunStarted, Start: &event.RunStart{Site: "berlin", Maintenance: engine.ReleaseHosts}}, releases,

@@ -34,7 +34,7 @@ type Run struct {
 	Problem     string                   `json:"problem,omitempty"`   // why the journal could not be read to its end
 	Pools       []string                 `json:"-"`                   // pools of the hosts on which steps began
 	Aims        map[string]string        `json:"-"`                   // aims of the changes that began on hosts which were not updated
-	Found       []string                 `json:"-"`                   // hosts that an earlier run had lost, and that match
+	Found       []string                 `json:"-"`                   // hosts that an earlier run had lost, and that match or were rolled back
 	UnderWay    bool                     `json:"under_way,omitempty"` // the run has not ended, and its process lives
 
 	isOld bool // only the first and the last line were read
@@ -185,8 +185,11 @@ func (r *Run) addAim(e event.Event) {
 	switch {
 	case e.Type == event.StepStarted && e.Aim != "":
 		r.Aims[e.Host] = e.Aim
-	case e.Type == event.HostDone, e.Outcome == event.RolledBackOutcome:
+	case e.Type == event.HostDone, e.Outcome == event.RolledBackOutcome, e.Outcome == event.GivenBackOutcome:
 		delete(r.Aims, e.Host)
+	}
+	if e.Outcome == event.RolledBackOutcome { // no change of an earlier run is left on it, either
+		r.Found = append(r.Found, e.Host)
 	}
 }
 

@@ -144,3 +144,25 @@ func TestHostSeenByThisRunIsNotLost(t *testing.T) {
 		})
 	}
 }
+
+// TestHostGivenBackIsNotLost: a host has refused its first write, and was given back as it was. That it is unreachable afterwards has another cause, and
+// stops no other host.
+func TestHostGivenBackIsNotLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site := wantingOf(noOS(workerFleet(2, func(p *engine.Pool) {
+			p.MaxUnavailable = engine.CountOrPercent{Count: 2, Set: true}
+			p.Order = engine.Sorted
+		})), "restart-2")
+		h := site.Host("worker-0")
+		h.Change(func(t *simulator.Traits) { t.DiskFull = true })
+		first, second := site.Bastion("run-1"), site.Bastion("run-2")
+		end := applyRun(first, func(r *rollout.Run) { r.Selected = func(h engine.Host) bool { return h.Name == "worker-0" } })
+		failOnErrors(t, checkEnd(end, engine.ExitFailed, "no space left on device"), checkFree(h))
+		h.Cut()
+		end = applyRun(second, successorOf(first))
+		failOnErrors(t, checkEnd(end, engine.ExitUnreachable), checkLaws(site))
+		if got := site.Host("worker-1").State(); got.Disk != "restart-2" {
+			t.Errorf("worker-1: %+v", got)
+		}
+	})
+}

@@ -100,7 +100,8 @@ func isFallbackFailure(s engine.Step, failure *engine.Failure) bool {
 // reason in its hold.
 func (h *hostRun) giveUpHost(ctx context.Context, cause *engine.Failure) *engine.Failure {
 	failure := *cause
-	message := ""
+	var message string
+	var outcome event.HostOutcome
 	switch {
 	case ctx.Err() != nil:
 		failure.Kind = engine.StoppedFailure // the interrupted step may have returned another kind
@@ -119,11 +120,11 @@ func (h *hostRun) giveUpHost(ctx context.Context, cause *engine.Failure) *engine
 	case !h.passed.held:
 		message = "it was not disturbed and is not held"
 	case h.passed.mayRetreat(h.hp, &failure):
-		message = h.undoAndRelease(ctx, &failure)
+		outcome, message = h.undoAndRelease(ctx, &failure)
 	default:
 		message = h.keepHeld(ctx, &failure)
 	}
-	h.failHost(&failure, "", message)
+	h.failHost(&failure, outcome, message)
 	return &failure
 }
 
@@ -137,18 +138,18 @@ func (h *hostRun) failHost(failure *engine.Failure, outcome event.HostOutcome, m
 // undoAndRelease undoes the steps on a host that is not rebooting, and releases
 // the host. It does so even if the journal fails, because it only ends work
 // that the journal has. If an undo fails, the host stays held, and the failure tells both.
-func (h *hostRun) undoAndRelease(ctx context.Context, failure *engine.Failure) string {
+func (h *hostRun) undoAndRelease(ctx context.Context, failure *engine.Failure) (event.HostOutcome, string) {
 	for _, s := range h.passed.undo {
 		if f := h.runUndoStep(ctx, h.hp, *s.Undo); f != nil {
 			failure.Cause += "; and " + f.Step + ": " + f.Cause
-			return h.keepHeld(ctx, failure)
+			return "", h.keepHeld(ctx, failure)
 		}
 	}
 	release := engine.Step{Name: "release", On: h.hp.Host, Do: engine.Op{Release: &engine.Release{}}, Timeout: engine.Duration(time.Minute)}
 	if f := h.runUndoStep(ctx, h.hp, release); f != nil {
-		return "its hold could not be released: " + f.Cause
+		return "", "its hold could not be released: " + f.Cause
 	}
-	return "it was given back as it was, and is not held"
+	return event.GivenBackOutcome, "it was given back as it was, and is not held"
 }
 
 func (h *hostRun) keepHeld(ctx context.Context, failure *engine.Failure) string {
