@@ -150,6 +150,9 @@ func TestAHostThatCannotGoBackStaysHeld(t *testing.T) {
 		"refuses to reboot": {func(s *simulator.Site, h *simulator.Host) {
 			s.After(90*time.Second, func() { h.Change(func(t *simulator.Traits) { t.Stubborn = true }) })
 		}, "roll back"},
+		"would boot another OS": {func(s *simulator.Site, h *simulator.Host) {
+			s.After(90*time.Second, func() { h.Change(func(t *simulator.Traits) { t.Stubborn, t.HalfDone = true, true }) })
+		}, "roll back: rollback: the host does not reboot, and would boot v1 next, not the running v2"},
 		"does not come back": {func(s *simulator.Site, h *simulator.Host) {
 			s.After(90*time.Second, func() { h.Change(func(t *simulator.Traits) { t.NoReturn = true }) })
 		}, "wait for the previous OS"},
@@ -170,8 +173,8 @@ func TestAHostThatCannotGoBackStaysHeld(t *testing.T) {
 					}
 				}
 				failOnErrors(t, checkEnd(end, engine.ExitFailed), checkLaws(site))
-				if h.Hold() == nil {
-					t.Error("it is not held")
+				if hold := h.Hold(); hold == nil || h.State().Up && !strings.Contains(hold.Reason, c.says) {
+					t.Errorf("it is held by %v", hold)
 				}
 				if all := strings.Join(told, "; "); !strings.Contains(all, c.says) {
 					t.Errorf("it says %q, without %q", all, c.says)

@@ -111,26 +111,36 @@ func TestRollbackDrainsAgain(t *testing.T) {
 	}
 }
 
-// TestRollbackOfDrainedHost: a host that is still drained is rolled back while the API is away.
+// TestRollbackOfDrainedHost: a host that is still drained, by this run or a dead one, is rolled back while the API is away.
 func TestRollbackOfDrainedHost(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		site, k := newRollbackSite(t)
-		site.Host("worker-0").Change(failNewOS)
-		b := site.Bastion("run-1")
-		b.Watch = func(e event.Event) {
-			switch {
-			case e.Type == event.StepStarted && e.Step == "wait for units" && site.Host("worker-0").State().Booted == simulator.V2:
-				k.SetAway(true)
-			case e.Type == event.StepEnded && e.Step == "wait for the previous OS":
-				k.SetAway(false)
+	for _, killed := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			site, k := newRollbackSite(t)
+			site.Host("worker-0").Change(failNewOS)
+			atUnits := func(b *simulator.Bastion, do func()) {
+				b.Watch = func(e event.Event) {
+					switch {
+					case e.Type == event.StepStarted && e.Step == "wait for units" && site.Host("worker-0").State().Booted == simulator.V2:
+						do()
+					case e.Type == event.StepEnded && e.Step == "wait for the previous OS":
+						k.SetAway(false)
+					}
+				}
 			}
-		}
-		end := applyRun(b, withNodes(k))
-		if log := strings.Join(k.Log(), ", "); end.Exit != engine.ExitFailed || log != firstDrain {
-			t.Errorf("exit %d, %s\n%s", end.Exit, log, runTranscript(b))
-		}
-		failOnErrors(t, checkRolledBack(site.Host("worker-0")), checkLaws(site))
-	})
+			b, before := site.Bastion("run-1"), func(*rollout.Run) {}
+			if killed {
+				atUnits(b, b.Kill)
+				applyRun(b, withNodes(k))
+				b, before = site.Bastion("run-2"), successorOf(b)
+			}
+			atUnits(b, func() { k.SetAway(true) })
+			end := applyRun(b, withNodes(k), before)
+			if log := strings.Join(k.Log(), ", "); end.Exit != engine.ExitFailed || log != firstDrain {
+				t.Errorf("killed %v: exit %d, %s\n%s", killed, end.Exit, log, runTranscript(b))
+			}
+			failOnErrors(t, checkRolledBack(site.Host("worker-0")), checkLaws(site))
+		})
+	}
 }
 
 // TestRollbackDrainsAgainByCommand is TestRollbackDrainsAgain with a drain that is a command.

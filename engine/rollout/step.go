@@ -236,6 +236,9 @@ func (r *stepRunner) checkRebootOrder(ctx context.Context, hp engine.HostPlan, s
 		return nil
 	}
 	f := r.scriptFailure(reply, fmt.Sprintf("exit status %d, and the host is not going down", reply.Code))
+	if reply.Code == hostscript.ScriptHalfDone {
+		f.Cause = cmp.Or(lastLine(f.Stderr), f.Cause)
+	}
 	f.Command = s.Do.Exec.DisplayText()
 	return f
 }

@@ -21,7 +21,7 @@ type Traits struct {
 	Settle   time.Duration // from the answer until its units run and its etcd member has caught up
 	Skew     time.Duration // how far its clock is ahead
 
-	HalfDone   bool          // a write fails in the middle, and cannot be undone
+	HalfDone   bool          // a write fails in the middle, and cannot be undone; the same for a rollback of a stubborn host
 	DiskFull   bool          // a staging fails for lack of space
 	Forgetful  bool          // the host loses a staged OS
 	NoReturn   bool          // the host does not come back from a reboot

@@ -119,7 +119,10 @@ func (h *Host) orderRollback(o rebootOrder, bad, good string) rollout.Reply {
 	if !slices.Contains(h.memory.rejected, bad) {
 		h.memory.rejected = append(h.memory.rejected, bad)
 	}
-	if h.traits.Stubborn {
+	switch {
+	case h.traits.Stubborn && h.traits.HalfDone:
+		return rollout.Reply{Code: hostscript.ScriptHalfDone, Stderr: "Failed to start transient service unit\nrollback: the host does not reboot, and would boot " + good + " next, not the running " + bad + "\n"}
+	case h.traits.Stubborn:
 		return rollout.Reply{Code: 1, Stderr: "Failed to start transient service unit\n"}
 	}
 	o.bastion.law().CheckRollback(&h.law, bad)
