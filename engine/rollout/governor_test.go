@@ -193,7 +193,9 @@ func TestLostStagingIsNotLeftAlone(t *testing.T) {
 		change       func(*simulator.Site)
 		staged       string
 		told, aborts bool
+		stops        time.Duration // time that the staging takes to stop
 	}{
+		{name: "stops slowly", host: "etcd-1", stage: simulator.LostBack, staged: "etcd-1 etcd-2 etcd-0", aborts: true, stops: 2 * time.Minute},
 		{name: "stopped", host: "etcd-1", stage: simulator.LostBack, staged: "etcd-1 etcd-2 etcd-0", aborts: true},
 		{name: "not stopped", host: "etcd-1", stage: simulator.LostBack, abort: simulator.LostThere, staged: "etcd-1", told: true, aborts: true},
 		{name: "the last", host: "etcd-0", stage: simulator.LostBack, abort: simulator.LostThere, staged: "etcd-1 etcd-2 etcd-0", told: true, aborts: true},
@@ -217,6 +219,12 @@ func TestLostStagingIsNotLeftAlone(t *testing.T) {
 						return c.abort
 					}
 					return simulator.NoFault
+				}
+				b.Latency = func(call simulator.Call) time.Duration {
+					if call.Host == c.host && call.Verb == "abort" {
+						return c.stops / 2
+					}
+					return 0
 				}
 				failOnErrors(t, checkEnd(applyRun(b, runSerially, func(r *rollout.Run) { r.BestEffort = true }), engine.ExitFailed))
 				if got := strings.Join(stagedMembers(b), " "); got != c.staged {

@@ -133,6 +133,9 @@ func (r *stepRunner) sendPace(ctx context.Context, host, script string, timeout 
 	return r.runScript(ctx, host, Script{Purpose: PaceScript, Text: script, Timeout: timeout})
 }
 
+// abortTimeout lets an AbortScript stop the unit of a staging up to three times. One stop takes up to a minute, the unit's TimeoutStopSec.
+const abortTimeout = 3 * time.Minute
+
 // abortStep stops a step on the host. It returns false, and warns, if the step may
 // still run.
 func (r *stepRunner) abortStep(ctx context.Context, hp engine.HostPlan, s engine.Step) (stopped bool) {
@@ -142,7 +145,7 @@ func (r *stepRunner) abortStep(ctx context.Context, hp engine.HostPlan, s engine
 	case ctx.Err() != nil:
 		return false
 	}
-	reply, err := r.runIdempotent(ctx, hp.Host, Script{Purpose: AbortScript, Text: s.Do.Exec.Abort.String(), Timeout: time.Minute})
+	reply, err := r.runIdempotent(ctx, hp.Host, Script{Purpose: AbortScript, Text: s.Do.Exec.Abort.String(), Timeout: abortTimeout})
 	if err == nil && reply.Code != 0 {
 		err = fmt.Errorf("exit status %d: %s", reply.Code, textutil.FirstLine(reply.Stderr))
 	}
