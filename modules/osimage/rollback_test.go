@@ -361,6 +361,19 @@ func TestARollbackOfAnOldOSTreeWithoutAReboot(t *testing.T) {
 	}
 }
 
+// TestARollbackWhoseStatusFails: a rollback that does not know its result must not end as one that changed nothing.
+func TestARollbackWhoseStatusFails(t *testing.T) {
+	on2(t, "status fails", "ostree", func(b *osHost, _ site, d engine.Desired) {
+		script := b.failNewOS(d)
+		const line = "\ntimeout 5 sync"
+		failing := strings.Replace(script, line, "\necho error: opening repo >\"$BOX/fail-status\"; exit 1"+line, 1)
+		if failing == script {
+			t.Fatal("the script has no such line")
+		}
+		b.Want(b.Run(failing), hostscript.ScriptHalfDone, "would boot an unknown OS next")
+	})
+}
+
 // A rollback that is killed before its reboot leaves the previous OS as the default. Until somebody corrects that, or the host
 // reboots, the host does not count as one that matches: no run releases it.
 func TestAHostThatWouldBootAnotherOSDoesNotMatch(t *testing.T) {

@@ -2,11 +2,12 @@
 # one is staged) to COMMIT.SERIAL, because deployments of one commit may have other kernel
 # arguments, and marked (the rollback deployment of the tools) to a commit. It sets
 # bootedindex, and index, osname and version (COMMIT.SERIAL) of the previous OS, or sets them
-# to nothing if the host no longer has that OS. It needs: previous (commit).
+# to nothing if the host no longer has that OS. It fails if ostree does. It needs: previous
+# (commit).
 read_deployments() {
 	booted='' bootedindex='' first='' marked='' index='' previousname='' version=''
 	n=-1
-	read_status note_deployment
+	read_status note_deployment || return 1
 	osname=$previousname
 }
 

@@ -19,13 +19,15 @@ prepare_reboot() {
 }
 
 # end_rollback makes the running OS the default again if the host does not reboot. Otherwise a
-# power cut would exchange the OS of a host that people and runs see with the running one.
-# Argument: exit status of the script.
+# power cut would exchange the OS of a host that people and runs see with the running one. It
+# changes nothing if the order is unknown, because some tools would swap the two. Argument:
+# exit status of the script.
 end_rollback() {
 	[ "$1" -ne 0 ] || exit 0
-	if read_deployments && [ "$first" != "$booted" ]; then
+	read_deployments || first='' booted=OS
+	if [ -n "$first" ] && [ "$first" != "$booted" ]; then
 		restore_running || :
-		read_deployments || first=''
+		read_deployments || first='' booted=OS
 	fi
 	[ "$first" = "$booted" ] || {
 		say "rollback: the host does not reboot, and would boot ${first:-an unknown OS} next, not the running $booted; make that the default again, or reboot the host"
