@@ -2,6 +2,7 @@ package journal_test
 
 import (
 	"maps"
+	"slices"
 	"testing"
 	"time"
 
@@ -57,6 +58,50 @@ func TestLostHosts(t *testing.T) {
 			}
 			if got := journal.SummarizeRuns(runs, "berlin", engine.HoldOwner{}).Lost; !maps.Equal(got, want) {
 				t.Errorf("lost: %+v, not %+v", got, want)
+			}
+		})
+	}
+}
+
+// TestPruneKeepsProofs: the run that alone proves that a lost host was seen again is kept, so that the host is not lost again.
+func TestPruneKeepsProofs(t *testing.T) {
+	p := examplePlan()
+	for name, c := range map[string]struct {
+		start  event.RunStart
+		proves []event.Event
+		keeps  bool
+	}{
+		"a run that updated it":  {event.RunStart{}, []event.Event{{Type: event.HostDone, Host: "w-0"}, {Type: event.RunEnded, End: &event.RunEnd{Updated: []string{"w-0"}}}}, true},
+		"a run that saw it":      {event.RunStart{}, []event.Event{{Type: event.Planned, Plan: &p, Hosts: []string{"w-0"}}, {Type: event.RunEnded, End: &event.RunEnd{}}}, true},
+		"a person":               {event.RunStart{Maintenance: engine.ReleaseHosts}, []event.Event{{Type: event.RunEnded, End: &event.RunEnd{Updated: []string{"w-0"}, Maintenance: engine.ReleaseHosts}}}, true},
+		"a run that proves less": {event.RunStart{}, []event.Event{{Type: event.RunEnded, End: &event.RunEnd{}}}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			lost := []event.Event{
+				{Type: event.StepStarted, Host: "w-0", Pool: "w", Step: "reboot", Kind: engine.RebootStep, Aim: "A"},
+				{Type: event.HostFailed, Host: "w-0", Failure: &engine.Failure{Host: "w-0", Cause: "it does not answer"}},
+				{Type: event.RunEnded, End: &event.RunEnd{Exit: engine.ExitFailed, Failed: []string{"w-0"}}},
+			}
+			later := []event.Event{{Type: event.HostDone, Host: "w-1"}, {Type: event.RunEnded, End: &event.RunEnd{Updated: []string{"w-1"}}}} // nothing is left to retry
+			for i, events := range [][]event.Event{lost, c.proves, later, later} {
+				start := event.RunStart{Site: "berlin", Bastion: "b1"}
+				if i == 1 {
+					start.Maintenance = c.start.Maintenance
+				}
+				events = append([]event.Event{{Type: event.RunStarted, Start: &start}}, events...)
+				for n := range events {
+					events[n].Time = began.Add(time.Duration(i) * time.Hour)
+				}
+				writeJournal(t, dir, "run-"+string(rune('1'+i)), events)
+			}
+			gone, err := journal.Prune(dir, 0, began.Add(24*time.Hour))
+			if err != nil || slices.Contains(gone, "run-2") == c.keeps {
+				t.Errorf("removed %q, %v", gone, err)
+			}
+			runs, err := journal.ListRuns(dir)
+			if got := journal.SummarizeRuns(runs, "berlin", engine.HoldOwner{Bastion: "b1"}).Lost; err != nil || (len(got) == 0) != c.keeps {
+				t.Errorf("lost: %+v, %v", got, err)
 			}
 		})
 	}

@@ -1,7 +1,6 @@
 package journal
 
 import (
-	"maps"
 	"slices"
 
 	"holdfast/engine"
@@ -23,13 +22,12 @@ type EarlierRuns struct {
 // lock of the site, or checks it as ObserveSite does. Runs of other bastions,
 // whose journals came with a copied folder, may still be active.
 func SummarizeRuns(runs []Run, site string, self engine.HoldOwner) EarlierRuns {
-	left := EarlierRuns{Runs: runs, Rebooting: map[string]string{}, Lost: map[string]engine.LostHost{}, History: foldRuns(runs, site, self.Run)}
-	latest, seen := true, map[string]bool{}
+	left := EarlierRuns{Runs: runs, Rebooting: map[string]string{}, Lost: findLostHosts(runs, site, self), History: foldRuns(runs, site, self.Run)}
+	latest := true
 	for _, r := range runs {
-		if r.ID == self.Run || (r.Site != site && r.Site != "") || (r.Bastion != self.Bastion && r.Bastion != "") {
+		if !r.isEarlierRun(site, self) {
 			continue
 		}
-		left.addLost(r, seen)
 		if r.Maintenance != "" { // its holds are of a person, and no run adopts them
 			continue
 		}
@@ -51,21 +49,35 @@ func SummarizeRuns(runs []Run, site string, self engine.HoldOwner) EarlierRuns {
 	return left
 }
 
-// addLost adds the hosts that a run changed and did not see well again. Runs must be added from new to old: a newer run that has seen the host decides. A
-// person who ended the hold of a host has seen it, too.
-func (e *EarlierRuns) addLost(r Run, seen map[string]bool) {
-	for host, aim := range r.Aims {
-		if !seen[host] {
-			e.Lost[host] = engine.LostHost{Run: r.ID, Aim: aim}
+func (r Run) isEarlierRun(site string, self engine.HoldOwner) bool {
+	return r.ID != self.Run && (r.Site == site || r.Site == "") && (r.Bastion == self.Bastion || r.Bastion == "")
+}
+
+// findLostHosts returns the hosts that a run changed and that no run saw well again. The runs are ordered from new to old: a newer run that has seen the
+// host decides. A person who ended the hold of a host has seen it, too.
+func findLostHosts(runs []Run, site string, self engine.HoldOwner) map[string]engine.LostHost {
+	lost := map[string]engine.LostHost{}
+	for _, r := range slices.Backward(runs) {
+		if !r.isEarlierRun(site, self) {
+			continue
+		}
+		if len(lost) > 0 {
+			for _, host := range r.hostsSeenWell() {
+				delete(lost, host)
+			}
+		}
+		for host, aim := range r.Aims {
+			lost[host] = engine.LostHost{Run: r.ID, Aim: aim}
 		}
 	}
-	saw := slices.Concat(slices.Collect(maps.Keys(r.Aims)), r.Updated, r.Found)
+	return lost
+}
+
+func (r Run) hostsSeenWell() []string {
 	if r.Maintenance == engine.ReleaseHosts && r.End != nil {
-		saw = append(saw, r.End.Updated...)
+		return r.End.Updated
 	}
-	for _, host := range saw {
-		seen[host] = true
-	}
+	return slices.Concat(r.Updated, r.Found)
 }
 
 // DeadMemberRuns returns the runs of a bastion that changed the members of an etcd cluster and ended without releasing
