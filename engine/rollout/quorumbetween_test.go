@@ -68,6 +68,37 @@ func TestNoRebootOnAnOldQuorumCheck(t *testing.T) {
 	}
 }
 
+// TestNoRollbackBecauseOfTheQuorum: the bastion is suspended before a disruptive task on the new OS, and another member fails
+// meanwhile. The task does not begin, which tells nothing about the OS, so no rollback begins.
+func TestNoRollbackBecauseOfTheQuorum(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site := newSite(goesBack(3, 0))
+		b := site.Bastion("run-1")
+		var clock suspendedClock
+		var host *simulator.Host
+		b.Watch = func(e event.Event) {
+			if host == nil && e.Type == event.StepEnded && e.Step == "check quorum" && site.Host(e.Host).State().Booted == simulator.V2 {
+				host = site.Host(e.Host)
+				clock.slept.Store(int64(10 * time.Minute))
+				site.Host(map[bool]string{false: "etcd-2", true: "etcd-0"}[e.Host == "etcd-2"]).StopEtcd()
+			}
+		}
+		restart := engine.Task{Name: "restart", Module: engine.CommandTaskName, Command: &engine.CommandTask{Command: "true", Disrupts: true}}
+		play := engine.Play{Tasks: []engine.Task{matchingTask(engine.FinalizeTask)}, PostTasks: []engine.Task{restart}}
+		end := applyRun(b, runSerially, withPlay(play, simulator.Module()), func(r *rollout.Run) { clock.Clock, r.Clock = r.Clock, &clock })
+		if host == nil {
+			t.Fatal(runTranscript(b))
+		}
+		told := slices.ContainsFunc(b.Events(), func(e event.Event) bool {
+			return e.Type == event.Warned && strings.Contains(e.Message, "rolled back")
+		})
+		if err := checkEnd(end, engine.ExitFailed, host.Name+": restart: "); err != nil || told || host.State().Booted != simulator.V2 {
+			t.Errorf("%v, tells of a rollback: %v\n%s", err, told, runTranscript(b))
+		}
+		failOnErrors(t, checkHeldFor(host, b.ID, "is not healthy"), checkLaws(site))
+	})
+}
+
 // suspendedClock is the clock of a bastion that was suspended.
 type suspendedClock struct {
 	rollout.Clock
