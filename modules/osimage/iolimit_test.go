@@ -323,6 +323,18 @@ func TestAUnitThatCannotBeFrozenIsLimited(t *testing.T) {
 	}
 }
 
+// TestOnlyADaemonGetsTimeToStop: systemd waits long for the end of a stopped staging only where a daemon has to cancel it.
+func TestOnlyADaemonGetsTimeToStop(t *testing.T) {
+	for driver, limit := range map[string]string{"ostree": "20", "rpm-ostree image": "60", "bootc": "20"} {
+		onSites(t, []string{driver}, func(b *osHost, _ site, d engine.Desired) {
+			b.Want(b.stage(d), 0, "staged and locked")
+			if !strings.Contains(b.Log(), " --property=TimeoutStopSec="+limit+" ") {
+				b.T.Errorf("not %s s:\n%s", limit, b.Log())
+			}
+		})
+	}
+}
+
 // TestAStoppedStagingEndsInTheDaemon checks that the transaction of a staging whose client was killed is cancelled before
 // the daemon loses its limits, that a daemon that works on keeps them, and that the bastion then learns it.
 func TestAStoppedStagingEndsInTheDaemon(t *testing.T) {

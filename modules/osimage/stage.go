@@ -121,7 +121,7 @@ func stageStep(t engine.Target, u osUpdate, tool driver) engine.Step {
 		Vars: map[string]string{
 			"digest": u.digest, "args": u.args.changeDigest(), "kernels": kernelDir, "deploys": deployDir, "unit": hostscript.StageUnit, "sysroot": sysroot,
 			"minfree":  strconv.FormatInt(minFree(u.os), 10),
-			"governed": governed, "limit": strconv.FormatInt(int64(time.Duration(timeout)/time.Second), 10),
+			"governed": governed, "limit": strconv.FormatInt(int64(time.Duration(timeout)/time.Second), 10), "stoplimit": stopLimit(tool),
 		},
 		Job:  engine.JoinScripts(job.Build()),
 		Text: shell.Text(stageText),
@@ -139,6 +139,15 @@ func stageStep(t engine.Target, u osUpdate, tool driver) engine.Step {
 	// stops the unit several times.
 	step.Do.Exec.Abort = engine.NewScript("for _ in 1 2 3; do systemctl stop " + hostscript.StageUnit + " || :; sleep 1; done" + tool.checkStopped())
 	return step
+}
+
+// stopLimit returns the seconds for the end of a staging that is stopped. A daemon needs time to cancel its transaction;
+// see cancelStaging.
+func stopLimit(tool driver) string {
+	if tool.stagesInUnit() {
+		return "20"
+	}
+	return "60"
 }
 
 func contentOf(u osUpdate, f engine.Facts) *engine.Content {

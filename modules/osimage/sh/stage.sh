@@ -1,9 +1,10 @@
 # Stages the planned OS as a locked deployment. It needs lib.sh and bootspace.sh. A
 # transient unit does the work, and continues if this script or its connection ends. It
-# needs survivors.sh, and: unit, job (script), sysroot, minfree (bytes), limit (seconds), governed (yes:
-# the unit gets its own cgroup, to be frozen in). An OS from the bastion also needs:
-# bastion (its identity), and port, where the bastion answers on 127.0.0.1. The unit
-# runs the command after (without quotes) at its end, even if the unit is killed.
+# needs survivors.sh, and: unit, job (script), sysroot, minfree (bytes), limit and stoplimit
+# (seconds, of the unit and of its end), governed (yes: the unit gets its own cgroup, to be
+# frozen in). An OS from the bastion also needs: bastion (its identity), and port, where the
+# bastion answers on 127.0.0.1. The unit runs the command after (without quotes) at its end,
+# even if the unit is killed.
 port=${port:-} bastion=${bastion:-} after=${after:-}
 about="holdfast: stage $digest${bastion:+ from bastion $bastion}"
 log=$work/stage.log
@@ -74,7 +75,7 @@ if [ "$governed" = yes ]; then delegate=yes nice=0; fi # the job lowers the prio
 # when.
 systemd-run --quiet --collect --unit="$unit" --description="$about" \
 	--property=IOSchedulingClass=idle --property=IOWeight=1 \
-	--property=CPUWeight=1 --property=Nice="$nice" --property=RuntimeMaxSec="$limit" --property=TimeoutStopSec=60 \
+	--property=CPUWeight=1 --property=Nice="$nice" --property=RuntimeMaxSec="$limit" --property=TimeoutStopSec="$stoplimit" \
 	--property=Delegate="$delegate" ${after:+"--property=ExecStopPost=/bin/sh -c '$after'"} \
 	/bin/sh "$script" || {
 	rm -f "$script"
