@@ -32,6 +32,7 @@ type Event struct {
 	Kind        engine.StepKind         `json:"kind,omitempty"`   // kind of the step, if readers of the journal need it
 	Reboot      *engine.Reboot          `json:"reboot,omitempty"` // in the events of the step that orders the reboot of the plan; in a warning: the reboot that the host got instead
 	Aim         string                  `json:"aim,omitempty"`    // in the events of a step that changes a host under a hold: the digest of the OS or the configuration that the changes bring
+	NewOS       bool                    `json:"new_os,omitempty"` // in the events of a step: from its start on, the host may get another OS
 	Reset       bool                    `json:"reset,omitempty"`  // in a warning: the host has not come back from its reboot, and is reset through its BMC
 	Message     string                  `json:"message,omitempty"`
 	Took        engine.Duration         `json:"took,omitempty"`  // duration so far, while the step continues
@@ -110,6 +111,8 @@ type RunStart struct {
 	Cluster  string   `json:"cluster,omitempty"`  // etcd cluster whose members the run changes; missing: the run is a roll-out, or of a person
 
 	Maintenance engine.MaintenanceAction `json:"maintenance,omitempty"` // work of a person on holds; missing: the run is no such work
+
+	MarksNewOS bool `json:"marks_new_os,omitempty"` // the steps from whose start on a host may get another OS have new_os; missing: an older version wrote the journal
 }
 
 // Command is a command of holdfast as a person gave it.

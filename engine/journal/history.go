@@ -133,13 +133,13 @@ func (h *History) addFailures(r Run, decided map[string]bool) bool {
 	return !r.wasCutShort() && len(failed)+len(r.Updated) > 0
 }
 
-// addUnfinished adds the pools of a run without an end. It may have begun another OS there, so older runs no longer tell that the pools are complete. Runs
-// must be added from new to old.
+// addUnfinished adds the pools in which a run without an end may have begun another OS, so older runs no longer tell that they are complete. The journals
+// of older versions do not mark these pools: each step counts. Runs must be added from new to old.
 func (h *History) addUnfinished(r Run) {
 	for _, pool := range r.Pools {
 		h.begun[pool] = true
 	}
-	if len(r.Pools) == 0 && len(r.Steps)+len(r.Updated)+len(r.Failed) > 0 {
+	if !r.marksNewOS && len(r.Pools) == 0 && len(r.Steps)+len(r.Updated)+len(r.Failed) > 0 {
 		h.begun[""] = true
 	}
 }

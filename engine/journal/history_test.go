@@ -206,6 +206,10 @@ func TestHistoryOfKilledRun(t *testing.T) {
 	step := func(host, pool string) event.Event {
 		return event.Event{Type: event.StepStarted, Host: host, Pool: pool, Step: "reboot"}
 	}
+	bringsOS := func(e event.Event) event.Event {
+		e.NewOS = true
+		return e
+	}
 	for name, c := range map[string]struct {
 		start event.RunStart
 		did   []event.Event
@@ -219,6 +223,9 @@ func TestHistoryOfKilledRun(t *testing.T) {
 		"a later run has seen it complete":  {event.RunStart{}, []event.Event{step("w-0", "w")}, "w=A", map[string]string{"w": "A", "v": "A"}},
 		"a later run has seen another pool": {event.RunStart{}, []event.Event{step("w-0", "w")}, "v=A", map[string]string{"v": "A"}},
 		"a change of members":               {event.RunStart{Cluster: "main"}, []event.Event{step("w-0", "w")}, "", map[string]string{"w": "A", "v": "A"}},
+		"it brought no OS":                  {event.RunStart{MarksNewOS: true}, []event.Event{step("w-0", "w"), step("", ""), {Type: event.HostDone, Host: "w-0", Pool: "w"}}, "", map[string]string{"w": "A", "v": "A"}},
+		"it may have brought an OS":         {event.RunStart{MarksNewOS: true}, []event.Event{step("v-0", "v"), bringsOS(step("w-0", "w"))}, "", map[string]string{"v": "A"}},
+		"an OS, nobody knows in which pool": {event.RunStart{MarksNewOS: true}, []event.Event{bringsOS(step("w-0", ""))}, "", map[string]string{}},
 		"work of a person":                  {event.RunStart{Maintenance: engine.HoldHosts}, []event.Event{step("w-0", "w")}, "", map[string]string{"w": "A", "v": "A"}},
 	} {
 		dir := t.TempDir()

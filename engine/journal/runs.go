@@ -32,10 +32,12 @@ type Run struct {
 	Steps       map[string]string        `json:"steps,omitempty"`     // the last step that began on each unfinished host
 	Rebooted    map[string]bool          `json:"rebooted,omitempty"`  // unfinished hosts that were ordered to reboot, or may have been
 	Problem     string                   `json:"problem,omitempty"`   // why the journal could not be read to its end
-	Pools       []string                 `json:"-"`                   // pools of the hosts on which steps began
+	Pools       []string                 `json:"-"`                   // pools in which another OS may have begun; "": all pools
 	Aims        map[string]string        `json:"-"`                   // aims of the changes that began on hosts which were not updated
 	Found       []string                 `json:"-"`                   // hosts that an earlier run had lost, and that match or were rolled back
 	UnderWay    bool                     `json:"under_way,omitempty"` // the run has not ended, and its process lives
+
+	marksNewOS bool // the journal tells from which step on a host may get another OS
 
 	isOld bool // only the first and the last line were read
 }
@@ -148,6 +150,7 @@ func (r *Run) addEvent(e event.Event) {
 		r.Started = e.Time
 		if e.Start != nil {
 			r.Site, r.Holder, r.Bastion, r.Cluster, r.Maintenance = e.Start.Site, e.Start.Holder, e.Start.Bastion, e.Start.Cluster, e.Start.Maintenance
+			r.marksNewOS = e.Start.MarksNewOS
 		}
 	case event.StepStarted, event.HostDone, event.HostFailed:
 		r.addAim(e)
@@ -165,7 +168,7 @@ func (r *Run) addHostEvent(e event.Event) {
 	switch {
 	case r.Maintenance != "":
 	case e.Type == event.StepStarted:
-		if e.Pool != "" && !slices.Contains(r.Pools, e.Pool) {
+		if (e.NewOS || e.Pool != "" && !r.marksNewOS) && !slices.Contains(r.Pools, e.Pool) {
 			r.Pools = append(r.Pools, e.Pool)
 		}
 		if e.Host != "" {

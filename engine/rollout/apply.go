@@ -49,7 +49,7 @@ func (r *Run) PlanPlays(ctx context.Context) ([]engine.Plan, error) {
 func (r *Run) Apply(ctx context.Context) event.RunEnd {
 	l := newPlayLoop(r)
 	start := r.Start
-	start.Adopting = r.Dead
+	start.Adopting, start.MarksNewOS = r.Dead, true
 	if err := l.emitEvent(event.Event{Type: event.RunStarted, Start: &start}); err != nil {
 		return markUnjournaled(event.RunEnd{}, fmt.Errorf("%w; nothing was touched", err))
 	}

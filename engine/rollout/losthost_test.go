@@ -166,3 +166,51 @@ func TestHostGivenBackIsNotLost(t *testing.T) {
 		}
 	})
 }
+
+// TestKilledRunForgetsCompleteness: a run that was killed may have begun another OS only in the pools that its journal names. A run that was killed while it
+// changed a configuration, or staged an OS, has begun none.
+func TestKilledRunForgetsCompleteness(t *testing.T) {
+	wantOS := func(site *simulator.Site, r *rollout.Run) {
+		r.Inventory.Pools = slices.Clone(r.Inventory.Pools)
+		r.Inventory.Pools[1].OS = &engine.OS{Driver: "simulator", Commit: simulator.V3}
+		site.Inventory.Pools = r.Inventory.Pools
+		r.Desired = site.Desired()
+	}
+	wantSetting := func(site *simulator.Site, r *rollout.Run) {
+		for _, h := range site.Hosts() {
+			site.Want(h.Name, "restart-2")
+		}
+		r.Desired = site.Desired()
+	}
+	for name, c := range map[string]struct {
+		change   func(*simulator.Site, *rollout.Run)
+		step     string // of the second run, before which it is killed
+		complete bool   // the third run still knows that the pool was complete
+	}{
+		"another OS":           {wantOS, "hold", false},
+		"another OS, staged":   {wantOS, "stage", true},
+		"a configuration":      {wantSetting, "write", true},
+		"a reboot for another": {wantOS, "reboot", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				site := wantingOf(workerFleet(2, func(p *engine.Pool) { p.Order = engine.Sorted }), "none-1")
+				first, second := site.Bastion("run-1"), site.Bastion("run-2")
+				failOnErrors(t, checkEnd(applyRun(first), engine.ExitOK))
+				killed := false
+				second.Watch = func(e event.Event) {
+					if e.Type == event.StepStarted && e.Step == c.step {
+						killed = true
+						second.Kill()
+					}
+				}
+				applyRun(second, successorOf(first), func(r *rollout.Run) { c.change(site, r) })
+				third := site.Bastion("run-3").Run()
+				simulator.Inherit(third, first, second)
+				if _, known := third.CompletedOS["worker"]; !killed || known != c.complete {
+					t.Errorf("killed: %t; complete: %v\n%s", killed, third.CompletedOS, runTranscript(second))
+				}
+			})
+		})
+	}
+}

@@ -38,7 +38,7 @@ func (r *stepRunner) runStep(ctx context.Context, hp engine.HostPlan, s engine.S
 // runStepInBatch returns begun as false if the step did nothing, because its start could not be journaled or its conditions did not hold.
 func (r *stepRunner) runStepInBatch(ctx context.Context, hp engine.HostPlan, s engine.Step, batch int) (begun bool, failure *engine.Failure) {
 	e := stepEvent(hp, s, batch)
-	e.Aim = r.aimOf(hp, s)
+	e.Aim, e.NewOS = r.aimOf(hp, s), mayBringOS(hp, s)
 	failure = r.runBetweenEvents(e, func(heartbeat *stepHeartbeat) error {
 		return r.runChecked(ctx, hp, s, func(ctx context.Context) error {
 			begun = true
@@ -84,6 +84,12 @@ func (r *stepRunner) aimOf(hp engine.HostPlan, s engine.Step) string {
 		return ""
 	}
 	return r.Desired[hp.Host].Aim(hp.Sequence[0].Do.TakeHold.Rollout != nil)
+}
+
+// mayBringOS reports whether a host may get another OS from a step on. A sequence that brings one records the roll-out when it takes the hold. A dead run
+// may have left another OS on the host that it held.
+func mayBringOS(hp engine.HostPlan, s engine.Step) bool {
+	return s.Do.TakeHold != nil && s.Do.TakeHold.Rollout != nil || hp.Adopt != "" && s.Reboots
 }
 
 func withStepTimeout(ctx context.Context, s engine.Step) (context.Context, context.CancelFunc) {
