@@ -71,20 +71,6 @@ func (p *runState) beginPlay(play *Play) {
 	p.done, p.begun, p.staged = map[string]time.Time{}, map[string]bool{}, map[string]int{}
 }
 
-// earlierDrains returns the drains of an adopted host that still last: its node is cordoned by a run. No fact tells
-// whether a drain that is a command still lasts.
-func (p *runState) earlierDrains(hp engine.HostPlan) (drains []engine.Step) {
-	if n := p.facts[hp.Host].Node; hp.Adopt == "" || n == nil || n.CordonedBy == "" {
-		return nil
-	}
-	for _, s := range hp.Rollback {
-		if s.Do.DrainNode != nil {
-			drains = append(drains, s)
-		}
-	}
-	return drains
-}
-
 // fallback is a host that must be rebooted because an action failed.
 type fallback struct {
 	hp      engine.HostPlan

@@ -22,7 +22,7 @@ type hostRun struct {
 }
 
 func (l *playLoop) newHostRun(hp engine.HostPlan) *hostRun {
-	return &hostRun{stepRunner: l.steps, state: l.state, hp: hp, passed: sequenceState{drains: l.state.earlierDrains(hp)}}
+	return &hostRun{stepRunner: l.steps, state: l.state, hp: hp}
 }
 
 // runSequence runs a host's sequence. Until the host is changed, a stop or a
@@ -175,8 +175,9 @@ func (p *Ports) redactForHold(text string) string {
 
 // rollBackHost boots the previous OS, once for each failed OS, because the host
 // records the failed ones. If the rollback fails as well, the host stays held. It
-// drains the host first, unless a drain of this sequence or of the dead run still
-// lasts: then it needs nobody to answer that the host is drained.
+// drains the host first, unless the drain of this sequence still lasts: then it
+// needs nobody to answer that the host is drained. A dead run may have died in the
+// middle of its drain, so the host is drained again after it.
 func (h *hostRun) rollBackHost(ctx context.Context, cause *engine.Failure) *engine.Failure {
 	h.emitWarning(h.hp.Host + ": " + cause.Step + ": " + textutil.FirstLine(cause.Cause) + "; it is rolled back to the OS it ran before")
 	said := "it could not be rolled back: "
