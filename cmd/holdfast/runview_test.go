@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,12 +14,12 @@ import (
 // slowView takes a while for each event.
 type slowView struct {
 	takes time.Duration
-	shown int
+	shown atomic.Int64
 }
 
 func (v *slowView) Emit(event.Event) error {
 	time.Sleep(v.takes)
-	v.shown++
+	v.shown.Add(1)
 	return nil
 }
 
@@ -35,8 +36,8 @@ func TestLastLinesAreShown(t *testing.T) {
 			ended, end := context.WithCancel(t.Context())
 			end()
 			began := time.Now()
-			if got := flushInTime(ended, q); got != want || (view.shown == 3) != want {
-				t.Errorf("each event takes %s: shown %v, %d events", takes, got, view.shown)
+			if got := flushInTime(ended, q); got != want || (view.shown.Load() == 3) != want {
+				t.Errorf("each event takes %s: shown %v, %d events", takes, got, view.shown.Load())
 			}
 			if waited := time.Since(began); waited > endPatience {
 				t.Errorf("waited for %s", waited)

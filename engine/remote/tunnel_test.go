@@ -271,7 +271,7 @@ func TestUnclosedConnections(t *testing.T) {
 	<-h.Done()
 	_, err = h.Run(context.Background(), remote.Command{Script: "true"})
 	checkError(t, err, remote.Lost, "the host has not closed 256 connections of its ports")
-	if accepted > 256 {
+	if accepted > 1+256 { // the server closed the first
 		t.Errorf("%d connections were open", accepted)
 	}
 }

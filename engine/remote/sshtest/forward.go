@@ -1,6 +1,7 @@
 package sshtest
 
 import (
+	"errors"
 	"net"
 	"strconv"
 	"sync"
@@ -94,7 +95,8 @@ func (f *forwards) openChannel(r forwardRequest, from *net.TCPAddr) (ssh.Channel
 	}{r.Host, r.Port, from.IP.String(), uint32(from.Port)}))
 }
 
-// openUnclosed opens connections through a new port. The server confirms no end of them, because it reads nothing more.
+// openUnclosed opens connections through a new port. The server closes the first. It confirms no end of the others, because it
+// reads nothing more.
 // Each call of OpenChannel waits for an answer until the connection ends.
 func (f *forwards) openUnclosed(payload, reply []byte) {
 	if f.server.config.Unclosed == 0 {
@@ -106,11 +108,22 @@ func (f *forwards) openUnclosed(payload, reply []byte) {
 		return
 	}
 	r.Port = chosen.Port
+	from := &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1}
+	for { // the client refuses connections until it has seen the answer to its request
+		_, _, err := f.openChannel(r, from)
+		var refused *ssh.OpenChannelError
+		if err == nil {
+			break
+		}
+		if !errors.As(err, &refused) {
+			return
+		}
+	}
 	f.server.mu.Lock()
 	f.server.deaf = true
 	f.server.mu.Unlock()
 	for range f.server.config.Unclosed {
-		f.server.startWork(func() { _, _, _ = f.openChannel(r, &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1}) })
+		f.server.startWork(func() { _, _, _ = f.openChannel(r, from) })
 	}
 }
 
