@@ -28,8 +28,9 @@ type AwaitNode struct {
 	Cluster  string `json:"cluster"`            // Kubernetes cluster of the node
 	Node     string `json:"node"`               // name of the node
 	Rebooted bool   `json:"rebooted,omitempty"` // the node must report another boot than that of the plan, so that it is Ready in the new one
-	Present  bool   `json:"present,omitempty"`  // the node must report the present boot of the host
-	Verify   bool   `json:"verify,omitempty"`   // a hold names the node, so check that it is the node of the host
+
+	InCurrentBoot bool `json:"in_current_boot,omitempty"` // the node must report the current boot of the host
+	Verify        bool `json:"verify,omitempty"`          // a hold names the node, so check that it is the node of the host
 }
 
 // KubernetesDrain has the options of a drain through the API of Kubernetes. Pods of DaemonSets and mirror pods always stay.

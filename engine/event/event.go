@@ -26,7 +26,8 @@ type Event struct {
 	Cluster     string                  `json:"cluster,omitempty"`
 	Member      string                  `json:"member,omitempty"`   // ID of the etcd member that the step changes, if etcd lists it
 	Batch       int                     `json:"batch,omitempty"`    // number of the batch, from 1
-	Hosts       []string                `json:"hosts,omitempty"`    // hosts of a batch that starts; in `planned`: hosts that match, and that an earlier run had changed and not seen again
+	Hosts       []string                `json:"hosts,omitempty"`    // hosts of a batch that starts
+	Regained    []string                `json:"regained,omitempty"` // in `planned`: hosts that match, and that an earlier run had changed and not seen again
 	Canaries    []string                `json:"canaries,omitempty"` // pools whose canaries are in the batch
 	Step        string                  `json:"step,omitempty"`
 	Kind        engine.StepKind         `json:"kind,omitempty"`   // kind of the step, if readers of the journal need it

@@ -20,8 +20,8 @@ type History struct {
 
 	Times engine.EarlierTimes // how long earlier runs took
 
-	spans map[string]completeSince
-	begun map[string]bool // pools on whose hosts a newer run without an end has worked; "": all pools
+	spans        map[string]completeSince
+	mayHaveNewOS map[string]bool // pools in which a newer run without an end may have begun another OS; "": all pools
 }
 
 // completeSince is the newest series of runs that agree about one pool:
@@ -32,7 +32,7 @@ type completeSince struct {
 	from     time.Time // end of the oldest run of the series
 	broken   bool      // an older run has reported another status
 	begun    bool      // an older run rolled out another OS
-	lost     bool      // a run has reported hosts that differ, so that older runs do not count
+	differed bool      // a run has reported hosts that differ, so that older runs do not count
 }
 
 // ReadHistory reads the first and the last event of each journal in dir. It skips unfinished journals and
@@ -57,13 +57,13 @@ func ReadHistory(dir, site string) (History, error) {
 // the runs, because IDs do not order runs within one second, and two runs of a
 // site are never active at once.
 func foldRuns(runs []Run, site, self string) History {
-	h := History{Complete: map[string]string{}, spans: map[string]completeSince{}, begun: map[string]bool{}}
+	h := History{Complete: map[string]string{}, spans: map[string]completeSince{}, mayHaveNewOS: map[string]bool{}}
 	decided := map[string]bool{}
 	over := false
 	runs = slices.Clone(runs)
 	slices.SortStableFunc(runs, func(a, b Run) int { return b.Started.Compare(a.Started) })
 	for _, r := range runs {
-		if r.ID == self || r.Site != site || r.Maintenance != "" || r.isOld { // a person who holds a host updates none
+		if r.ID == self || r.Site != site || r.Maintenance != "" || r.isPartial { // a person who holds a host updates none
 			continue
 		}
 		if !over {
@@ -133,14 +133,14 @@ func (h *History) addFailures(r Run, decided map[string]bool) bool {
 	return !r.wasCutShort() && len(failed)+len(r.Updated) > 0
 }
 
-// addUnfinished adds the pools in which a run without an end may have begun another OS, so older runs no longer tell that they are complete. The journals
-// of older versions do not mark these pools: each step counts. Runs must be added from new to old.
+// addUnfinished adds the pools in which a run without an end may have begun another OS, so older runs no longer tell that they
+// are complete. The journals of older versions do not mark these pools: each step counts. Runs must be added from new to old.
 func (h *History) addUnfinished(r Run) {
 	for _, pool := range r.Pools {
-		h.begun[pool] = true
+		h.mayHaveNewOS[pool] = true
 	}
 	if !r.marksNewOS && len(r.Pools) == 0 && len(r.Steps)+len(r.Updated)+len(r.Failed) > 0 {
-		h.begun[""] = true
+		h.mayHaveNewOS[""] = true
 	}
 }
 
@@ -158,7 +158,7 @@ func (h *History) addPool(p engine.PoolStatus, at time.Time) {
 	if !s.broken && at.Before(s.from) {
 		s.from = at
 	}
-	if s.lost = s.lost || hasDifferingHosts(p); p.Complete && !s.begun && !s.lost && !h.begun[p.Name] && !h.begun[""] && p.OS != "" {
+	if s.differed = s.differed || hasDifferingHosts(p); p.Complete && !s.begun && !s.differed && !h.mayHaveNewOS[p.Name] && !h.mayHaveNewOS[""] && p.OS != "" {
 		h.Complete[p.Name] = p.OS
 	}
 	h.spans[p.Name] = s

@@ -28,10 +28,10 @@ func TestLostHosts(t *testing.T) {
 		"changed again":              {[][]event.Event{{changes, fails, ends}, {changes}}, "run-2"},
 		"updated":                    {[][]event.Event{{changes, {Type: event.HostDone, Host: "w-0"}}}, ""},
 		"updated by a later run":     {[][]event.Event{{changes}, {changes, {Type: event.HostDone, Host: "w-0"}}}, ""},
-		"rolled back":                {[][]event.Event{{changes, {Type: event.HostFailed, Host: "w-0", Outcome: event.RolledBackOutcome, Failure: fails.Failure}}}, ""},
-		"rolled back by a later run": {[][]event.Event{{changes, fails, ends}, {{Type: event.HostFailed, Host: "w-0", Outcome: event.RolledBackOutcome, Failure: fails.Failure}}}, ""},
+		"rolled back":                {[][]event.Event{{changes, {Type: event.HostFailed, Host: "w-0", Outcome: event.RolledBackOutcome, Failure: fails.Failure}}}, "run-1"},
+		"rolled back by a later run": {[][]event.Event{{changes, fails, ends}, {{Type: event.HostFailed, Host: "w-0", Outcome: event.RolledBackOutcome, Failure: fails.Failure}}}, "run-1"},
 		"given back":                 {[][]event.Event{{changes, {Type: event.HostFailed, Host: "w-0", Outcome: event.GivenBackOutcome, Failure: fails.Failure}}}, ""},
-		"it matches in a later run":  {[][]event.Event{{changes, fails, ends}, {{Type: event.Planned, Plan: &p, Hosts: []string{"w-0"}}}}, ""},
+		"it matches in a later run":  {[][]event.Event{{changes, fails, ends}, {{Type: event.Planned, Plan: &p, Regained: []string{"w-0"}}}}, ""},
 		"a person has ended the hold": {[][]event.Event{{changes, fails, ends}, {
 			{Type: event.RunStarted, Start: &event.RunStart{Site: "berlin", Maintenance: engine.ReleaseHosts}}, releases,
 		}}, ""},
@@ -72,7 +72,7 @@ func TestPruneKeepsProofs(t *testing.T) {
 		keeps  bool
 	}{
 		"a run that updated it":  {event.RunStart{}, []event.Event{{Type: event.HostDone, Host: "w-0"}, {Type: event.RunEnded, End: &event.RunEnd{Updated: []string{"w-0"}}}}, true},
-		"a run that saw it":      {event.RunStart{}, []event.Event{{Type: event.Planned, Plan: &p, Hosts: []string{"w-0"}}, {Type: event.RunEnded, End: &event.RunEnd{}}}, true},
+		"a run that saw it":      {event.RunStart{}, []event.Event{{Type: event.Planned, Plan: &p, Regained: []string{"w-0"}}, {Type: event.RunEnded, End: &event.RunEnd{}}}, true},
 		"a person":               {event.RunStart{Maintenance: engine.ReleaseHosts}, []event.Event{{Type: event.RunEnded, End: &event.RunEnd{Updated: []string{"w-0"}, Maintenance: engine.ReleaseHosts}}}, true},
 		"a run that proves less": {event.RunStart{}, []event.Event{{Type: event.RunEnded, End: &event.RunEnd{}}}, false},
 	} {

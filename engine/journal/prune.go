@@ -44,15 +44,15 @@ func Replay(dir, id string, each func(event.Event) error) error {
 	return Read(journalPath(dir, id), each)
 }
 
-// Prune removes the journals of successful runs, and of work on holds, that began before a time. It keeps the newest of each site, the runs that the
-// history needs, and the runs that alone prove that a lost host was seen again. The history needs none of the journals before the newest. It returns the
-// IDs of the removed runs.
+// Prune removes the journals of successful runs, and of work on holds, that began before a time. It keeps the newest of each
+// site, the runs that the history needs, and the runs that alone prove that a lost host was seen again. The history does not use
+// journals beyond the newest maxJournals. Prune returns the IDs of the removed runs.
 func Prune(dir string, keep int, before time.Time) (removed []string, err error) {
 	all, err := listAllRuns(dir)
 	if err != nil {
 		return nil, err
 	}
-	runs := slices.DeleteFunc(slices.Clone(all), func(r Run) bool { return r.isOld })
+	runs := slices.DeleteFunc(slices.Clone(all), func(r Run) bool { return r.isPartial })
 	type series struct {
 		site   string
 		people bool // work of people on holds, which must not push out roll-outs
@@ -66,7 +66,7 @@ func Prune(dir string, keep int, before time.Time) (removed []string, err error)
 			continue
 		}
 		rest := runs
-		if !r.isOld {
+		if !r.isPartial {
 			rest = slices.DeleteFunc(slices.Clone(runs), func(o Run) bool { return o.ID == r.ID })
 			if r.isNeeded(runs, rest) {
 				continue
@@ -80,7 +80,8 @@ func Prune(dir string, keep int, before time.Time) (removed []string, err error)
 	return removed, nil
 }
 
-// isNeeded reports whether a run tells something about its site that the rest of the runs does not tell: about failed hosts, complete pools or lost hosts.
+// isNeeded reports whether a run tells something about its site that the rest of the runs does not tell: about failed hosts,
+// complete pools or lost hosts.
 func (r Run) isNeeded(runs, rest []Run) bool {
 	a, b, self := foldRuns(runs, r.Site, ""), foldRuns(rest, r.Site, ""), engine.HoldOwner{Bastion: r.Bastion}
 	return !slices.Equal(a.Failed, b.Failed) || !maps.Equal(a.Complete, b.Complete) || !maps.Equal(findLostHosts(runs, r.Site, self), findLostHosts(rest, r.Site, self))

@@ -17,12 +17,12 @@ const firstTailSize = 64 << 10
 // readEnd reads a run from the first and the last line of its journal. It returns false for a run without an
 // end, and for other files.
 func readEnd(dir, id string) (Run, bool) {
-	run, err := readFrame(dir, id)
+	run, err := readStartAndEnd(dir, id)
 	return run, err == nil && run.End != nil
 }
 
-// readFrame is readEnd for all runs: one without an end has only its start.
-func readFrame(dir, id string) (Run, error) {
+// readStartAndEnd reads the first line of a journal and, if the run has ended, the last.
+func readStartAndEnd(dir, id string) (Run, error) {
 	f, err := openRegular(journalPath(dir, id), os.O_RDONLY)
 	if err != nil {
 		return Run{}, err

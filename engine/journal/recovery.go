@@ -53,8 +53,8 @@ func (r Run) isEarlierRun(site string, self engine.HoldOwner) bool {
 	return r.ID != self.Run && (r.Site == site || r.Site == "") && (r.Bastion == self.Bastion || r.Bastion == "")
 }
 
-// findLostHosts returns the hosts that a run changed and that no run saw well again. The runs are ordered from new to old: a newer run that has seen the
-// host decides. A person who ended the hold of a host has seen it, too.
+// findLostHosts returns the hosts that a run changed and that no run saw well again. The runs are ordered from new to old: a
+// newer run that has seen the host decides. A person who ended the hold of a host has seen it, too.
 func findLostHosts(runs []Run, site string, self engine.HoldOwner) map[string]engine.LostHost {
 	lost := map[string]engine.LostHost{}
 	for _, r := range slices.Backward(runs) {
@@ -77,7 +77,7 @@ func (r Run) hostsSeenWell() []string {
 	if r.Maintenance == engine.ReleaseHosts && r.End != nil {
 		return r.End.Updated
 	}
-	return slices.Concat(r.Updated, r.Found)
+	return slices.Concat(r.Updated, r.Regained)
 }
 
 // DeadMemberRuns returns the runs of a bastion that changed the members of an etcd cluster and ended without releasing

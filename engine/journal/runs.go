@@ -34,22 +34,22 @@ type Run struct {
 	Problem     string                   `json:"problem,omitempty"`   // why the journal could not be read to its end
 	Pools       []string                 `json:"-"`                   // pools in which another OS may have begun; "": all pools
 	Aims        map[string]string        `json:"-"`                   // aims of the changes that began on hosts which were not updated
-	Found       []string                 `json:"-"`                   // hosts that an earlier run had lost, and that match or were rolled back
+	Regained    []string                 `json:"-"`                   // hosts that an earlier run had lost, and that match
 	UnderWay    bool                     `json:"under_way,omitempty"` // the run has not ended, and its process lives
 
 	marksNewOS bool // the journal tells from which step on a host may get another OS
 
-	isOld bool // only the first and the last line were read
+	isPartial bool // only the first and the last line were read
 }
 
 // ListRuns reads the journals in dir and returns their runs, the newest first.
-// A folder that does not exist has no journals. Of the journals before the newest,
-// only roll-outs and changes of members that did not succeed are returned, because
-// they may still hold hosts. Those that cannot be read are left out.
+// A folder that does not exist has no journals. Of the journals beyond the newest
+// maxJournals, it returns only roll-outs and changes of members that did not succeed,
+// because they may still hold hosts. It leaves out those that cannot be read.
 func ListRuns(dir string) ([]Run, error) {
 	runs, err := listAllRuns(dir)
 	return slices.DeleteFunc(runs, func(r Run) bool {
-		return r.isOld && (r.Problem != "" || r.Maintenance != "" || r.End != nil && r.End.Exit == engine.ExitOK)
+		return r.isPartial && (r.Problem != "" || r.Maintenance != "" || r.End != nil && r.End.Exit == engine.ExitOK)
 	}), err
 }
 
@@ -97,11 +97,11 @@ func newestJournals(entries []fs.DirEntry) []fs.DirEntry {
 }
 
 func readOldRun(dir, id string) Run {
-	run, err := readFrame(dir, id)
+	run, err := readStartAndEnd(dir, id)
 	if err != nil {
 		run = Run{ID: id, Problem: fmt.Errorf("read journal: %w", err).Error()}
 	}
-	run.isOld = true
+	run.isPartial = true
 	return run
 }
 
@@ -156,7 +156,7 @@ func (r *Run) addEvent(e event.Event) {
 		r.addAim(e)
 		r.addHostEvent(e)
 	case event.Planned:
-		r.Found = append(r.Found, e.Hosts...)
+		r.Regained = append(r.Regained, e.Regained...)
 	case event.RunEnded:
 		r.End = e.End
 	default: // the other events change nothing that a list of runs shows
@@ -188,11 +188,8 @@ func (r *Run) addAim(e event.Event) {
 	switch {
 	case e.Type == event.StepStarted && e.Aim != "":
 		r.Aims[e.Host] = e.Aim
-	case e.Type == event.HostDone, e.Outcome == event.RolledBackOutcome, e.Outcome == event.GivenBackOutcome:
+	case e.Type == event.HostDone, e.Outcome == event.GivenBackOutcome: // a change that was rolled back has failed
 		delete(r.Aims, e.Host)
-	}
-	if e.Outcome == event.RolledBackOutcome { // no change of an earlier run is left on it, either
-		r.Found = append(r.Found, e.Host)
 	}
 }
 

@@ -30,8 +30,8 @@ func (s Site) findFullBudgets(hosts []string) (full []string) {
 	return full
 }
 
-// planBudgetCheck returns the step that reads the holds of other hosts again, under the hold of the host: another person may have read the
-// same site before either of them took a hold. If both read the holds of each other, neither goes on.
+// planBudgetCheck returns the step that reads the holds of other hosts again, under the hold of the host: another person may have
+// read the same site before either of them took a hold. If both read the holds of each other, neither goes on.
 func (s Site) planBudgetCheck(host string) engine.Step {
 	h, _ := s.Inventory.Host(host)
 	undo := engine.Step{Name: "end hold", Do: engine.Op{EndHold: &engine.EndHold{}}}

@@ -214,7 +214,7 @@ func (r Request) planUndrain(t engine.Target, d engine.HoldDrain) (steps []engin
 		return nil, fmt.Sprintf("its hold says that node %s of Kubernetes cluster %s is drained, and in the inventory it is no node of this cluster", d.Node, d.Cluster)
 	case d.Cluster != "":
 		health := t.Pool.Timeouts.WithDefaults().Health
-		wait := engine.AwaitNode{Cluster: d.Cluster, Node: d.Node, Present: true, Verify: true}
+		wait := engine.AwaitNode{Cluster: d.Cluster, Node: d.Node, InCurrentBoot: true, Verify: true}
 		undrain := engine.UndrainNode{Cluster: d.Cluster, Node: d.Node, Verify: true}
 		steps = []engine.Step{
 			{Name: "wait for node", Do: engine.Op{AwaitNode: &wait}, Timeout: health},

@@ -64,8 +64,8 @@ func surveyHosts(in Input, x index) surveyResult {
 			}
 			s.surveyHost(in, x, judgedHost{h, f, st})
 		case in.Selected(h):
-			if lost, ok := findLost(in, h, why); ok {
-				why, reason = engine.Lost, describeLost(lost, reason)
+			if lost, ok := findLostChange(in, h, why); ok {
+				why, reason = engine.Lost, describeLostHost(lost, reason)
 				s.failedHosts[h.Pool] = append(s.failedHosts[h.Pool], h.Name)
 			}
 			s.markUnavailable(h, why)

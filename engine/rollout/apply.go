@@ -109,7 +109,7 @@ func (l *playLoop) notePlan(plan engine.Plan) {
 		plan.Forecast = l.Forecast(plan, l.Clock.Now())
 	}
 	found := slices.DeleteFunc(slices.Clone(plan.Matching), func(host string) bool { return l.Lost[host].Run == "" })
-	l.noteEvent(event.Event{Type: event.Planned, Plan: &plan, Hosts: found})
+	l.noteEvent(event.Event{Type: event.Planned, Plan: &plan, Regained: found})
 	l.state.found = append(l.state.found, found...)
 }
 

@@ -189,7 +189,7 @@ func TestKilledForGood(t *testing.T) {
 		}
 		applyRun(first, runSerially)
 		began := time.Now()
-		errs := []error{checkEnd(applyRun(second, successorOf(first)), engine.ExitFailed, "worker-0 is lost", "it has not come back since run run-1 changed it")}
+		errs := []error{checkEnd(applyRun(second, successorOf(first)), engine.ExitFailed, "worker-0 is lost", "the change of run run-1 has not succeeded on it")}
 		for _, h := range site.Hosts()[1:] {
 			errs = append(errs, checkMatching(h))
 		}

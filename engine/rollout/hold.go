@@ -93,7 +93,7 @@ func (r *stepRunner) checkQuorum(ctx context.Context, hp engine.HostPlan, q engi
 		err = errors.New(why)
 	}
 	if err == nil {
-		r.proofs.Store(hp.Host, quorumProof{q, r.Clock.Now().Round(0)})
+		r.quorumProofs.Store(hp.Host, quorumProof{q, r.Clock.Now().Round(0)})
 		return nil
 	}
 	kind := engine.UnsafeFailure
@@ -104,15 +104,15 @@ func (r *stepRunner) checkQuorum(ctx context.Context, hp engine.HostPlan, q engi
 	return &engine.Failure{Kind: kind, Cause: err.Error()}
 }
 
-// checkBefore checks the conditions of a step that hold when it begins.
-func (r *stepRunner) checkBefore(ctx context.Context, hp engine.HostPlan, s engine.Step) error {
+// checkStepConditions checks the conditions of a step that hold when it begins.
+func (r *stepRunner) checkStepConditions(ctx context.Context, hp engine.HostPlan, s engine.Step) error {
 	if err := r.checkHold(ctx, hp, s); err != nil {
 		return err
 	}
-	return r.renewProof(ctx, hp, s)
+	return r.renewQuorumProof(ctx, hp, s)
 }
 
-// maxProofAge is how old a quorum check may be when the step after it begins.
+// maxProofAge bounds the age of a quorum check at the start of the next step.
 const maxProofAge = 30 * time.Second
 
 // quorumProof is a quorum check that succeeded.
@@ -121,10 +121,10 @@ type quorumProof struct {
 	at    time.Time // by the wall clock, which goes on while the bastion is suspended
 }
 
-// renewProof repeats the quorum check of the step before if the bastion was delayed since, because
+// renewQuorumProof repeats the quorum check of the step before if the bastion was delayed since, because
 // it was suspended, or its disk or terminal was slow: another member may have failed meanwhile.
-func (r *stepRunner) renewProof(ctx context.Context, hp engine.HostPlan, s engine.Step) error {
-	p, ok := r.proofs.LoadAndDelete(hp.Host)
+func (r *stepRunner) renewQuorumProof(ctx context.Context, hp engine.HostPlan, s engine.Step) error {
+	p, ok := r.quorumProofs.LoadAndDelete(hp.Host)
 	if !ok || !s.Reboots && !s.ChangesHost && s.Do.RestartSurvivors == nil {
 		return nil
 	}
@@ -132,7 +132,7 @@ func (r *stepRunner) renewProof(ctx context.Context, hp engine.HostPlan, s engin
 	if age := r.Clock.Now().Round(0).Sub(proof.at); age.Abs() <= maxProofAge {
 		return nil
 	}
-	defer r.proofs.Delete(hp.Host)
+	defer r.quorumProofs.Delete(hp.Host)
 	return r.checkQuorum(ctx, hp, proof.check)
 }
 

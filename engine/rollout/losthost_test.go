@@ -31,11 +31,11 @@ func TestLostHostStopsTheNextRun(t *testing.T) {
 		others int // hosts that the second run reboots
 		says   string
 	}{
-		"the same again": {func(*simulator.Site, *rollout.Run) {}, engine.ExitFailed, 0, "it has not come back since run run-1 changed it"},
+		"the same again": {func(*simulator.Site, *rollout.Run) {}, engine.ExitFailed, 0, "the change of run run-1 has not succeeded on it"},
 		"a setting that decides nothing": {
-			setPool(func(p *engine.Pool) { p.MaxUnavailable.Count = 2 }), engine.ExitFailed, 0, "it has not come back since run run-1 changed it",
+			setPool(func(p *engine.Pool) { p.MaxUnavailable.Count = 2 }), engine.ExitFailed, 0, "the change of run run-1 has not succeeded on it",
 		},
-		"best effort": {func(_ *simulator.Site, r *rollout.Run) { r.BestEffort = true }, engine.ExitFailed, 3, "it has not come back since run run-1 changed it"},
+		"best effort": {func(_ *simulator.Site, r *rollout.Run) { r.BestEffort = true }, engine.ExitFailed, 3, "the change of run run-1 has not succeeded on it"},
 		"maintenance": {func(_ *simulator.Site, r *rollout.Run) {
 			r.Inventory.Hosts = slices.Clone(r.Inventory.Hosts)
 			r.Inventory.Hosts[0].Maintenance = "no network"

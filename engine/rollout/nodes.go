@@ -110,7 +110,7 @@ func (w *hostWait) awaitNode(ctx context.Context, want engine.AwaitNode) error {
 			}
 			verified = true
 		}
-		if want.Present && present == "" {
+		if want.InCurrentBoot && present == "" {
 			f, err := w.probeHost(ctx)
 			if err != nil {
 				return "the host does not answer: " + err.Error(), nil

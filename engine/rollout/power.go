@@ -78,8 +78,8 @@ func (r *stepRunner) switchPower(ctx context.Context, hp engine.HostPlan, s engi
 	return err
 }
 
-// checkBeforeCut returns an error if the host answers, and has lost the hold under which the steps work. A host that hangs, for example in
-// its shutdown, does not answer.
+// checkBeforeCut returns an error if the host answers, and has lost the hold under which the steps work. A host that hangs, for
+// example in its shutdown, does not answer.
 func (r *stepRunner) checkBeforeCut(ctx context.Context, host string, to engine.PowerTarget) error {
 	k := r.keepHolds()
 	k.Owner = r.ownerOf(host)

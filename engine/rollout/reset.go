@@ -14,59 +14,59 @@ import (
 // this one was killed, does not reset the host.
 type bootReset struct {
 	*stepRunner
-	hp          engine.HostPlan
-	after       time.Duration // that the host must be silent; 0: it is never reset
-	silentSince time.Time     // last answer of the host, or the begin of the wait
-	over        bool          // the one attempt was made
-	told        string        // its outcome, or why it is put off, for the text about the wait; "": the host was not silent for long enough
+	hp           engine.HostPlan
+	silenceLimit time.Duration // the host is reset once it has been silent for this time; 0: it is never reset
+	silentSince  time.Time     // last answer of the host, or the begin of the wait
+	wasTried     bool          // the one attempt was made
+	waitNote     string        // shown with the wait: the outcome of the reset, or why it is not done yet; "": nothing to tell
 }
 
 func (r *stepRunner) newBootReset(hp engine.HostPlan, want engine.AwaitBoot) *bootReset {
-	return &bootReset{stepRunner: r, hp: hp, after: toDuration(want.ResetAfter), silentSince: r.Clock.Now()}
+	return &bootReset{stepRunner: r, hp: hp, silenceLimit: toDuration(want.ResetAfter), silentSince: r.Clock.Now()}
 }
 
-// noteProbe gets the result of each probe of the host, and resets a host that has not answered in any way for long enough. A check that
-// forbids the reset is told once. Later probes try again.
+// noteProbe gets the result of each probe of the host, and resets a host that has not answered in any way for long enough. A
+// check that forbids the reset is told once. Later probes try again.
 func (b *bootReset) noteProbe(ctx context.Context, err error) string {
 	var f *engine.Failure
 	switch isSilent := errors.As(err, &f) && f.Silent; {
 	case ctx.Err() != nil: // the probe was interrupted
-		return b.told
+		return b.waitNote
 	case !isSilent:
 		b.silentSince = b.Clock.Now()
-		return b.told
-	case b.over || b.after == 0 || b.Clock.Now().Sub(b.silentSince) < b.after:
-		return b.told
+		return b.waitNote
+	case b.wasTried || b.silenceLimit == 0 || b.Clock.Now().Sub(b.silentSince) < b.silenceLimit:
+		return b.waitNote
 	}
 	if err := b.checkReset(ctx); err != nil {
 		b.tellNoReset(err)
-		return b.told
+		return b.waitNote
 	}
-	b.over = true
+	b.wasTried = true
 	if err := b.journalReset(); err != nil {
 		b.tellNoReset(err)
-		return b.told
+		return b.waitNote
 	}
 	failure := b.sendReset(ctx)
 	switch unsure := unsureReset(failure); {
 	case failure == nil:
-		b.told = "; it was reset at " + b.Clock.Now().UTC().Format("15:04:05 UTC")
+		b.waitNote = "; it was reset at " + b.Clock.Now().UTC().Format("15:04:05 UTC")
 	case unsure != nil:
-		b.told = "; " + unsure.Cause
+		b.waitNote = "; " + unsure.Cause
 		b.noteEvent(event.Event{Type: event.Warned, Host: b.hp.Host, Message: b.hp.Host + ": it has not come back from its reboot; " + unsure.Cause})
 	default:
-		b.told = ""
+		b.waitNote = ""
 		b.tellNoReset(failure)
 	}
-	return b.told
+	return b.waitNote
 }
 
 // tellNoReset tells once why the host is not reset.
 func (b *bootReset) tellNoReset(err error) {
-	if b.told == "" {
+	if b.waitNote == "" {
 		b.noteEvent(event.Event{Type: event.Warned, Host: b.hp.Host, Message: b.hp.Host + ": it has not come back from its reboot, and is not reset: " + err.Error()})
 	}
-	b.told = "; it was not reset: " + err.Error()
+	b.waitNote = "; it was not reset: " + err.Error()
 }
 
 // unsureReset returns the failure of a reset that may have been carried out, or nil if err proves that it was not.
@@ -78,9 +78,9 @@ func unsureReset(err error) *engine.Failure {
 	return &engine.Failure{Kind: engine.CannotFailure, Cause: "it may have been reset: " + err.Error()}
 }
 
-// checkReset returns an error unless the reset disturbs nobody: a host whose member of etcd answers has come back, the cluster must
-// still be able to lose the host, and somebody may have switched the host off meanwhile. The silence begins again for a host whose member
-// answers, and for one that is off: it may boot soon.
+// checkReset returns an error unless the reset disturbs nobody: a host whose member of etcd answers has come back, the cluster
+// must still be able to lose the host, and somebody may have switched the host off meanwhile. The silence begins again for a host
+// whose member answers, and for one that is off: it may boot soon.
 func (b *bootReset) checkReset(ctx context.Context) error {
 	host, _ := b.Inventory.Host(b.hp.Host)
 	if b.Power == nil || host.BMC == nil {
@@ -127,7 +127,7 @@ func (b *bootReset) journalReset() error {
 	}
 	return b.emitEvent(event.Event{
 		Type: event.Warned, Host: b.hp.Host, Pool: b.hp.Pool, Reset: true,
-		Message: fmt.Sprintf("%s: it has not come back from its reboot within %s, and is reset once, through its BMC", b.hp.Host, engine.Duration(b.after)),
+		Message: fmt.Sprintf("%s: it has not come back from its reboot within %s, and is reset once, through its BMC", b.hp.Host, engine.Duration(b.silenceLimit)),
 	})
 }
 

@@ -18,7 +18,7 @@ type sequenceState struct {
 	back    bool          // the host runs the desired OS, and its units were checked
 	undo    []engine.Step // steps that have begun and have an undo
 	lasting []string      // commands without an undo that have begun, by the names of their steps
-	drains  []engine.Step // drains and commands that have succeeded, also in a dead run, and whose undo has not begun
+	drains  []engine.Step // drains and commands of this run that have succeeded, and whose undo has not begun
 
 	unproved *sequenceState // progress before a change on probation; nil: none is on probation
 }

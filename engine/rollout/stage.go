@@ -133,8 +133,8 @@ func (r *stepRunner) sendPace(ctx context.Context, host, script string, timeout 
 	return r.runScript(ctx, host, Script{Purpose: PaceScript, Text: script, Timeout: timeout})
 }
 
-// abortTimeout lets an AbortScript stop the unit of a staging up to three times. One stop takes up to a minute, the unit's TimeoutStopSec.
-const abortTimeout = 3 * time.Minute
+// abortTimeout is longer than the three stops of an AbortScript usually take. One takes up to a minute, the TimeoutStopSec of the unit.
+const abortTimeout = 4 * time.Minute
 
 // abortStep stops a step on the host. It returns false, and warns, if the step may
 // still run.

@@ -21,13 +21,13 @@ import (
 // stepRunner carries steps out.
 type stepRunner struct {
 	*gatherer
-	gates      gateAsker
-	batchHolds *sharedGather // holds that the hosts of the current batch share
-	scripts    atomic.Int64  // number of the last step that ran a script
-	resets     sync.Map      // hosts that were reset, because they did not come back
-	owners     sync.Map      // owners of the holds of people under which steps work, by host
-	drained    sync.Map      // nodes that this run has taken, by host
-	proofs     sync.Map      // quorum checks that the next step rests on, as quorumProof, by host
+	gates        gateAsker
+	batchHolds   *sharedGather // holds that the hosts of the current batch share
+	scripts      atomic.Int64  // number of the last step that ran a script
+	resets       sync.Map      // hosts that were reset, because they did not come back
+	owners       sync.Map      // owners of the holds of people under which steps work, by host
+	drained      sync.Map      // nodes that this run has taken, by host
+	quorumProofs sync.Map      // quorum checks that the next step rests on, as quorumProof, by host
 }
 
 func (r *stepRunner) runStep(ctx context.Context, hp engine.HostPlan, s engine.Step) *engine.Failure {
@@ -35,7 +35,8 @@ func (r *stepRunner) runStep(ctx context.Context, hp engine.HostPlan, s engine.S
 	return failure
 }
 
-// runStepInBatch returns begun as false if the step did nothing, because its start could not be journaled or its conditions did not hold.
+// runStepInBatch returns begun as false if the step did nothing, because its start could not be journaled or its conditions did
+// not hold.
 func (r *stepRunner) runStepInBatch(ctx context.Context, hp engine.HostPlan, s engine.Step, batch int) (begun bool, failure *engine.Failure) {
 	e := stepEvent(hp, s, batch)
 	e.Aim, e.NewOS = r.aimOf(hp, s), mayBringOS(hp, s)
@@ -62,7 +63,7 @@ func (r *stepRunner) runUndoStep(ctx context.Context, hp engine.HostPlan, s engi
 func (r *stepRunner) runChecked(ctx context.Context, hp engine.HostPlan, s engine.Step, operate func(context.Context) error) error {
 	ctx, cancel := withStepTimeout(ctx, s)
 	defer cancel()
-	if err := r.checkBefore(ctx, hp, s); err != nil {
+	if err := r.checkStepConditions(ctx, hp, s); err != nil {
 		return err
 	}
 	return operate(ctx)
@@ -77,8 +78,8 @@ func stepEvent(hp engine.HostPlan, s engine.Step, batch int) event.Event {
 	return e
 }
 
-// aimOf returns the aim of a step that changes a host under a hold. A later run that cannot reach the host finds it in the journal. Plays have none:
-// their failures tell nothing about the desired state.
+// aimOf returns the aim of a step that changes a host under a hold. A later run that cannot reach the host finds it in the
+// journal. Plays have none: their failures tell nothing about the desired state.
 func (r *stepRunner) aimOf(hp engine.HostPlan, s engine.Step) string {
 	if s.Do.Exec == nil || !s.ChangesHost && !s.Reboots || len(r.Plays) > 0 || len(hp.Sequence) == 0 || hp.Sequence[0].Do.TakeHold == nil {
 		return ""
@@ -86,8 +87,8 @@ func (r *stepRunner) aimOf(hp engine.HostPlan, s engine.Step) string {
 	return r.Desired[hp.Host].Aim(hp.Sequence[0].Do.TakeHold.Rollout != nil)
 }
 
-// mayBringOS reports whether a host may get another OS from a step on. A sequence that brings one records the roll-out when it takes the hold. A dead run
-// may have left another OS on the host that it held.
+// mayBringOS reports whether a host may get another OS from a step on. A sequence that brings one records the roll-out when it
+// takes the hold. A dead run may have left another OS on the host that it held.
 func mayBringOS(hp engine.HostPlan, s engine.Step) bool {
 	return s.Do.TakeHold != nil && s.Do.TakeHold.Rollout != nil || hp.Adopt != "" && s.Reboots
 }
