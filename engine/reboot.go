@@ -55,8 +55,8 @@ func (p Pool) RebootLimit(h Host) Duration {
 	return p.Timeouts.WithDefaults().Reboot + ResetLimit(p.ResetAfter(h))
 }
 
-// ResetLimit returns how much longer a reboot may take if the host is reset once it has been silent for the time after. It may have answered
-// for as long before, because its shutdown was slow.
+// ResetLimit returns how much longer a reboot may take if the host is reset once it has been silent for the time after. It may
+// have answered for as long before, because its shutdown was slow.
 func ResetLimit(after Duration) Duration { return 2 * after }
 
 // SoftRebootMode decides whether the hosts of a pool soft reboot.

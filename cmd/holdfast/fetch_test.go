@@ -141,7 +141,7 @@ func TestRemoteContentsThatCannotBeHad(t *testing.T) {
 		"/moved": "the server answers 404 Not Found",
 		"/large": "it is larger than 64 MiB; put files of that size into the OS image",
 		"/short": "unexpected EOF",
-		"/round": "stopped after 10 redirects",
+		"/round": "more than 10 redirects; write the final address",
 		"/other": "its hash differs from verification.hash (after decompression)",
 	} {
 		dir := remoteSite(t, fmt.Sprintf(`{"ignition": {"version": "3.4.0"}, "storage": {"files": [{"path": "/etc/a", "contents": {

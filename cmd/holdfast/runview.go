@@ -10,8 +10,7 @@ import (
 	"holdfast/engine/report/live"
 )
 
-// readerPatience is how long a command that has ended waits for the reader of its
-// output before it goes on with the command of on_end and the lock of the site.
+// readerPatience is how long a run waits for the reader of its output before it runs on_end and gives up the lock of the site.
 const readerPatience = time.Minute
 
 // runOutput is the output of a run.
@@ -45,31 +44,31 @@ func (o runOutput) closeView(ctx context.Context) {
 	}
 }
 
-// endPatience is how long a command that was told to end at once waits for the reader of its last lines.
+// endPatience is how long every command waits for the reader of its last lines, even if it must end at once.
 const endPatience = 2 * time.Second
+
+func flushBriefly(ctx context.Context, q *report.Queue) bool {
+	soon, cancel := context.WithTimeout(context.WithoutCancel(ctx), endPatience)
+	defer cancel()
+	return q.Flush(soon)
+}
 
 // flushInTime waits for the reader of the output, at most for readerPatience, and for endPatience if ctx has ended.
 func flushInTime(ctx context.Context, q *report.Queue) bool {
-	soon, cancel := context.WithTimeout(context.WithoutCancel(ctx), endPatience)
-	defer cancel()
-	if q.Flush(soon) {
+	if flushBriefly(ctx, q) {
 		return true
 	}
-	ctx, cancelRest := context.WithTimeout(ctx, readerPatience)
-	defer cancelRest()
+	ctx, cancel := context.WithTimeout(ctx, readerPatience)
+	defer cancel()
 	return q.Flush(ctx)
 }
 
 // waitForReader waits for the reader of the rest of the output. It is called when a command has nothing
 // else left to do, and has no lock.
 func (c *console) waitForReader() {
-	if c.output == nil {
+	if c.output == nil || flushBriefly(c.hard, c.output) || c.hard.Err() != nil {
 		return
 	}
-	soon, cancel := context.WithTimeout(context.WithoutCancel(c.hard), endPatience)
-	defer cancel()
-	if !c.output.Flush(soon) && c.hard.Err() == nil {
-		c.printNotice("the command has ended, and nobody reads its output; waiting for a reader (Ctrl-C twice ends this)")
-		c.output.Flush(c.hard)
-	}
+	c.printNotice("the command has ended, and nobody reads its output; waiting for a reader (Ctrl-C twice ends this)")
+	c.output.Flush(c.hard)
 }

@@ -29,8 +29,11 @@ const (
 // expandPattern returns the hosts of a name with ranges such as
 // worker[01:48].example, and the port after it, or "".
 func expandPattern(pattern string) (names []string, port string, err error) {
-	if strings.Contains(pattern, "[") && len(pattern) > maxPattern || strings.Count(pattern, "[") > maxRanges {
-		return nil, "", fmt.Errorf("is longer than %d bytes, or has more than %d ranges", maxPattern, maxRanges)
+	if strings.Contains(pattern, "[") && len(pattern) > maxPattern {
+		return nil, "", fmt.Errorf("is longer than %d bytes; split it into several names", maxPattern)
+	}
+	if strings.Count(pattern, "[") > maxRanges {
+		return nil, "", fmt.Errorf("has more than %d ranges; split it into several names", maxRanges)
 	}
 	name := pattern
 	for _, rule := range []*regexp.Regexp{bracketedPort, plainPort} {
@@ -135,7 +138,7 @@ func expandNumbers(text string, bounds []string, step int) ([]string, error) {
 		begin = "0"
 	}
 	if len(begin) > maxDigits || len(end) > maxDigits {
-		return nil, fmt.Errorf("a range has ends of more than %d digits", maxDigits)
+		return nil, fmt.Errorf("a range has ends of more than %d digits; write smaller numbers", maxDigits)
 	}
 	width := 1
 	if len(begin) > 1 && begin[0] == '0' {

@@ -122,9 +122,9 @@ func TestFirstVariableFile(t *testing.T) {
 	for _, r := range inv.Remarks {
 		got = append(got, r.String())
 	}
-	want := `group_vars/all.json:1:1: is ignored, as Ansible ignores it: the variables of this group are those of group_vars/all.yaml
-group_vars/web.yml:1:1: is ignored, as Ansible ignores it: the variables of this group are those of group_vars/web
-host_vars/a.example.yml:1:1: is ignored, as Ansible ignores it: the variables of this host are those of host_vars/a.example`
+	want := `group_vars/all.json:1:1: is ignored, as in Ansible: group_vars/all.yaml already sets the variables of this group; merge the two files
+group_vars/web.yml:1:1: is ignored, as in Ansible: group_vars/web already sets the variables of this group; merge the two files
+host_vars/a.example.yml:1:1: is ignored, as in Ansible: host_vars/a.example already sets the variables of this host; merge the two files`
 	if strings.Join(got, "\n") != want {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), want)
 	}

@@ -74,7 +74,7 @@ func (v *variableFiles) readFolder(folder, what string, names map[string]bool) m
 				name = e.Name()
 			}
 			if first := fileOf[name]; first != "" {
-				v.addRemark(Position{v.src.Root + file, 1, 1}, "is ignored, as Ansible ignores it: the variables of this %s are those of %s", what, first)
+				v.addRemark(Position{v.src.Root + file, 1, 1}, "is ignored, as in Ansible: %s already sets the variables of this %s; merge the two files", first, what)
 				continue
 			}
 			fileOf[name], found[name] = path.Join(folder, e.Name()), map[string]Value{}

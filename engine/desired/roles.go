@@ -31,9 +31,8 @@ func (c *Configs) addRoleFindings(problems, warnings []string) {
 	}
 }
 
-// findUnknownRoles tells apart a role that is misspelt, which would silently take the documents of the right one
-// away from the hosts, and a role that has no documents of its own, as that of a pool of OpenShift that only
-// adds to the role worker.
+// findUnknownRoles returns the roles without documents. A misspelt one is a problem: its hosts would silently lose
+// documents. Others are warnings: an OpenShift pool that only adds to worker may have no documents of its own.
 func (c *Configs) findUnknownRoles(p engine.Pool) (problems, warnings []string) {
 	found, isComplete := c.rolesOf(p)
 	if !isComplete {
@@ -50,9 +49,9 @@ func (c *Configs) findUnknownRoles(p engine.Pool) (problems, warnings []string) 
 		case near != "" && !slices.Contains(p.ConfigRoles, near):
 			problems = append(problems, fmt.Sprintf("%s; did you mean %q?", text, near))
 		case !hasAny:
-			problems = append(problems, text+"; correct or remove it")
+			problems = append(problems, text+"; correct the role, or remove it from config_roles")
 		default:
-			warnings = append(warnings, text+"; correct it if that is not so on purpose")
+			warnings = append(warnings, text+"; correct the role, or ignore this if it has no documents yet")
 		}
 	}
 	return problems, warnings

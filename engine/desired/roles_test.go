@@ -55,8 +55,8 @@ func TestRolesOfPools(t *testing.T) {
 		"one is forgotten":      {`"worker"`, `"worker", "gpu"`, "", "/all: no host uses its documents of these roles: infra (2), master (1); name the roles in config_roles of a pool, or remove the documents"},
 		"all are used":          {`"master"`, `"worker", "infra", "gpu"`, "", ""},
 		"one is misspelt":       {`"worker"`, `"worker", "infar", "gpu"`, `config_roles of pool "infra": no document of its hosts has the role "infar"; did you mean "infra"?`, ""},
-		"one is another host's": {`"worker", "gpu"`, `"worker", "infra", "gpu"`, "", `config_roles of pool "worker": no document of its hosts has the role "gpu"; correct it if that is not so on purpose`},
-		"none is known":         {`"edge"`, `"worker", "infra", "gpu"`, `config_roles of pool "worker": no document of its hosts has the role "edge"; correct or remove it`, ""},
+		"one is another host's": {`"worker", "gpu"`, `"worker", "infra", "gpu"`, "", `config_roles of pool "worker": no document of its hosts has the role "gpu"; correct the role, or ignore this if it has no documents yet`},
+		"none is known":         {`"edge"`, `"worker", "infra", "gpu"`, `config_roles of pool "worker": no document of its hosts has the role "edge"; correct the role, or remove it from config_roles`, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			configs := siteWithRoles(t, poolsWithRoles(c.worker, c.infra))

@@ -220,7 +220,8 @@ func (l *loader) parseFile(name string) (*hclsyntax.Body, error) {
 	return body, nil
 }
 
-// countCosts makes loops and texts count unless each is evaluated once, and is as short as the file.
+// countCosts counts the costs of a file with loops, templates or ranges. In other files, each expression is evaluated once, and
+// its result is no longer than the file.
 func (l *loader) countCosts(body *hclsyntax.Body, src []byte) {
 	for _, word := range []string{"for", "${", "range"} {
 		if bytes.Contains(src, []byte(word)) {

@@ -148,8 +148,8 @@ func (p progress) limit(s engine.SwitchPower) time.Duration {
 }
 
 // Switch switches the power, and waits until the controller reports it. Once the controller has answered, further questions about
-// the state may fail meanwhile. A host is reset as soon as the controller has accepted the reset: a state read afterwards would tell
-// nothing about it.
+// the state may fail meanwhile. A host is reset as soon as the controller has accepted the reset: a state read afterwards would
+// tell nothing about it.
 func (w Switcher) Switch(ctx context.Context, c Controller, s engine.SwitchPower) error {
 	var p progress
 	answered := false

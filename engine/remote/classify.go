@@ -41,8 +41,8 @@ func classifyChannel(err *ssh.OpenChannelError) (Kind, string) {
 	return Unreachable, "check that the host is on and that the jump host reaches it"
 }
 
-// isSilence reports whether the error of a connection proves that the address does not answer. A refused connection is an answer, and
-// other errors may be those of the bastion or of the jump host, such as a network that is unreachable from there.
+// isSilence reports whether the error of a connection proves that the address does not answer. A refused connection is an answer.
+// The bastion or the jump host may cause other errors, such as a network that is unreachable from there.
 func isSilence(err error) bool {
 	var channel *ssh.OpenChannelError
 	if errors.As(err, &channel) {

@@ -152,7 +152,8 @@ func (h *Host) requestPort(network, addr string) (l net.Listener, err error) {
 	return &listener{l, h}, nil
 }
 
-// closeFactor is how much longer a host has to close a port than to open one: the request waits behind data that are still on their way.
+// closeFactor is how much longer a host has to close a port than to open one: the request waits behind data that are still on
+// their way.
 const closeFactor = 8
 
 // limitAnswer calls ask, which waits for an answer of the host or the end of the connection. If the answer takes too long,

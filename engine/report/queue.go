@@ -41,7 +41,7 @@ func (q *Queue) showAll() {
 	}
 }
 
-// takeEvents returns the events that wait. If there are none, nobody shows events until the next one.
+// takeEvents returns the waiting events. If there are none, it marks the queue as idle, and the next Emit starts showAll again.
 func (q *Queue) takeEvents() []event.Event {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -77,7 +77,7 @@ const maxRedirects = 10
 // chosen the address. A referrer is never sent, because the query of an address may be secret.
 func checkRedirect(next *http.Request, before []*http.Request) error {
 	if len(before) >= maxRedirects {
-		return fmt.Errorf("stopped after %d redirects", maxRedirects)
+		return fmt.Errorf("more than %d redirects; write the final address", maxRedirects)
 	}
 	next.Header.Del("Referer")
 	if leavesServer(next, before) {

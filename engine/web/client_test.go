@@ -85,7 +85,7 @@ func TestWebErrors(t *testing.T) {
 	for address, words := range map[string]string{
 		dead.URL + "/a%2Fb?k=s3cret":          "GET " + dead.URL + "/a%2Fb: dial tcp",
 		server.URL + "/cut?k=s3cret":          "GET " + server.URL + "/cut: unexpected EOF",
-		server.URL + "/loop?k=s3cret":         "GET " + server.URL + "/loop: stopped after 10 redirects",
+		server.URL + "/loop?k=s3cret":         "GET " + server.URL + "/loop: more than 10 redirects; write the final address",
 		server.URL + "/away?k=s3cret":         "GET " + server.URL + "/away: dial tcp",
 		server.URL + "/hangs?k=s3cret":        "GET " + server.URL + "/hangs: not done within 5m0s",
 		secure.URL + "/cut?k=s3cret":          "certificate",

@@ -123,9 +123,9 @@ func (f *Fetcher) download(r config.Remote) ([]byte, error) {
 		MaxResponseHeaderBytes: maxHeader,
 	}
 	defer transport.CloseIdleConnections()
-	left := false
+	leftServer := false
 	client := &http.Client{Transport: transport, Timeout: fetchWhole, CheckRedirect: func(next *http.Request, before []*http.Request) error {
-		left = leavesServer(next, before)
+		leftServer = leavesServer(next, before)
 		return checkRedirect(next, before)
 	}}
 	response, err := client.Do(request)
@@ -140,7 +140,7 @@ func (f *Fetcher) download(r config.Remote) ([]byte, error) {
 	defer func() { _ = response.Body.Close() }() // only read
 	if response.StatusCode != http.StatusOK {
 		err := fmt.Errorf("the server answers %d %s", response.StatusCode, http.StatusText(response.StatusCode))
-		if left && len(r.Headers) > 0 {
+		if leftServer && len(r.Headers) > 0 {
 			err = fmt.Errorf("%w, without http_headers, because the address redirects to another server; write the final address", err)
 		}
 		return nil, err

@@ -65,13 +65,13 @@ func (x *configDiff) addNodeEdits(d engine.Desired, w *hostWrite) {
 	for _, e := range x.entries {
 		n := x.facts.Nodes[e.path]
 		// A file or link that holdfast does not own is the host's original, which the script saves before it replaces it.
-		original := !x.base.owned[e.path] && (n.Type == resource.PathFile || n.Type == resource.PathLink)
-		matches := e.matchesHost(x.facts.Nodes) && !x.subjects.followingLinks[e.about] && !(x.base.hasRecord && original)
+		isOriginal := !x.base.owned[e.path] && (n.Type == resource.PathFile || n.Type == resource.PathLink)
+		matches := e.matchesHost(x.facts.Nodes) && !x.subjects.followingLinks[e.about] && !(x.base.hasRecord && isOriginal)
 		if (matches || x.subjects.isReportOnly(e.about)) && !follows[e.path] {
 			continue
 		}
 		edit := x.newEdit(e.pathState)
-		edit.save = original && (x.base.hasRecord || !follows[e.path]) // a file from the provisioning has no original
+		edit.save = isOriginal && (x.base.hasRecord || !follows[e.path]) // a file from the provisioning has no original
 		w.edits = append(w.edits, edit)
 		if e.kind == resource.PathFile {
 			w.data[e.data] = x.dataOf(d, e)

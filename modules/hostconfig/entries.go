@@ -37,7 +37,7 @@ type desiredEntry struct {
 	about   subject
 	keep    bool   // an existing file at the path is a problem and stays
 	inherit bool   // text is appended to the file
-	text    string // contents of the file of a unit; those of other files are in Desired.Contents
+	text    string // contents of the file of a unit; Desired.Contents has the contents of other files
 }
 
 func entriesOf(c resource.Config) []desiredEntry {

@@ -29,8 +29,8 @@ type HostResult struct {
 	FailedAction *engine.Failure // failed action that a reboot replaced; nil: none
 }
 
-// Results returns the results of all hosts that the run touched, by name. Its
-// figures are those of the end of the run.
+// Results returns the results of all hosts that the run touched, by name. The
+// figures come from the end of the run.
 func (s *Summary) Results() []HostResult {
 	figures := map[string]event.HostTotals{}
 	for _, h := range s.end.Hosts {

@@ -216,8 +216,8 @@ func (r *Run) checkPodsLeft(h *Host) {
 	}
 }
 
-// checkCordoned checks that the node of a host is still cordoned, or once more, when the host goes down after it has come back: the
-// scheduler gives an uncordoned node other pods. A person may uncordon it at any time.
+// checkCordoned checks that the node of a host is still cordoned, or once more, when the host goes down after it has come back:
+// the scheduler gives an uncordoned node other pods. A person may uncordon it at any time.
 func (r *Run) checkCordoned(h *Host) {
 	n, o := r.observer.findNode(h), r.observer.drainOptions(h)
 	if n == nil || o == nil || n.Cordoned || !n.Uncordoned.IsZero() {

@@ -18,8 +18,8 @@ prepare_reboot() {
 	}
 }
 
-# end_rollback makes the running OS the default again if the host does not reboot. Otherwise a
-# power cut would exchange the OS of a host that people and runs see with the running one. It
+# end_rollback makes the running OS the default again if the host does not reboot. Otherwise the
+# next boot, such as after a power cut, would silently change the OS. It
 # changes nothing if the order is unknown, because some tools would swap the two. Argument:
 # exit status of the script.
 end_rollback() {

@@ -1,8 +1,8 @@
 restore_previous() { rpm-ostree rollback; }
 
-# restore_running makes the running OS the default if another one is. rpm-ostree would put the
-# deployment after the running one on top, such as a pinned one, and the running one only if
-# none follows it: then marked is empty.
+# restore_running makes the running OS the default if another one is. rpm-ostree rollback is only
+# the fallback, and only if no deployment follows the running one (marked is empty): it would put
+# that deployment first, such as a pinned one.
 restore_running() {
 	ostree admin set-default "$bootedindex" || { [ -z "$marked" ] && rpm-ostree rollback; }
 }
