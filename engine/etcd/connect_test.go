@@ -5,6 +5,8 @@ import (
 	"errors"
 	"io"
 	"net"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -40,7 +42,7 @@ func TestConnectFirst(t *testing.T) {
 		name  string
 		a, b  try
 		pause time.Duration
-		want  string // the targets that failed, and the one that connected
+		want  string // the targets that failed, and the one that connected; or another outcome after "|", if two answers may cross
 	}{
 		{"the first", connect, nil, time.Hour, "a "},
 		{"the first is refused", refuse, connect, time.Hour, "a! b "},
@@ -48,7 +50,7 @@ func TestConnectFirst(t *testing.T) {
 		{"the first is silent", silent, connect, time.Millisecond, "b "},
 		{"both are refused", refuse, refuse, time.Hour, "a! b! "},
 		{"the first is late", late, connect, time.Millisecond, "b "},
-		{"the second is refused", slow, refuse, time.Millisecond, "b! a "},
+		{"the second is refused", slow, refuse, time.Millisecond, "b! a |a "},
 		{"the second is silent", slow, silent, time.Millisecond, "a "},
 		{"silent until the end, no pause", endless, nil, 0, "a! "},
 		{"both silent until the end", silent, endless, time.Millisecond, "a! b! "},
@@ -69,7 +71,7 @@ func TestConnectFirst(t *testing.T) {
 		for _, a := range tried {
 			got += a.target + map[bool]string{true: "! ", false: " "}[a.err != nil]
 		}
-		if got != c.want {
+		if !slices.Contains(strings.Split(c.want, "|"), got) {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
 		_ = near.Close()
