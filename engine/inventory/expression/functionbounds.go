@@ -38,12 +38,21 @@ func (e *Evaluator) limitFunction(name string, f function.Function) function.Fun
 				return cty.UnknownVal(want), fmt.Errorf("the result has more than %d values", maxItems)
 			case e.resultItems > e.Bounds.Items:
 				return cty.UnknownVal(want), fmt.Errorf("the results of all functions of the inventory have more than %d values; call them once, in locals", e.Bounds.Items)
-			case e.resultBytes > e.Bounds.Bytes:
-				return cty.UnknownVal(want), fmt.Errorf("all texts and results of functions of the inventory have more than %d MiB; make them once, in locals", e.Bounds.Bytes>>20)
+			}
+			if err := e.checkResultBytes(); err != nil {
+				return cty.UnknownVal(want), err
 			}
 			return v, nil
 		},
 	})
+}
+
+// checkResultBytes returns an error if the texts and results so far have more bytes than an inventory may make.
+func (e *Evaluator) checkResultBytes() error {
+	if e.resultBytes <= e.Bounds.Bytes {
+		return nil
+	}
+	return fmt.Errorf("all texts and results of functions of the inventory have more than %d MiB; make them once, in locals", e.Bounds.Bytes>>20)
 }
 
 func sizeOf(v cty.Value) (bytes, items int) {

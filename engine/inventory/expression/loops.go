@@ -14,7 +14,7 @@ func (e *Evaluator) CountCosts(parsed hclsyntax.Node) {
 	_ = hclsyntax.VisitAll(parsed, func(n hclsyntax.Node) hcl.Diagnostics {
 		switch x := n.(type) {
 		case *hclsyntax.ForExpr:
-			x.CollExpr = &countedCollection{ParenthesesExpr: parenthesize(x.CollExpr), evaluator: e}
+			x.CollExpr = &countedCollection{ParenthesesExpr: parenthesizeExpression(x.CollExpr), evaluator: e}
 		case *hclsyntax.TemplateExpr:
 			e.countTemplate(x)
 		case *hclsyntax.TemplateJoinExpr:

@@ -12,7 +12,7 @@ import (
 func (e *Evaluator) countTemplate(t *hclsyntax.TemplateExpr) {
 	text, first := &countedText{evaluator: e, literals: literalBytes(t)}, true
 	wrap := func(i int) {
-		t.Parts[i] = &countedPart{ParenthesesExpr: parenthesize(t.Parts[i]), text: text, isFirst: first}
+		t.Parts[i] = &countedPart{ParenthesesExpr: parenthesizeExpression(t.Parts[i]), text: text, isFirst: first}
 		first = false
 	}
 	for i, part := range t.Parts {
@@ -40,10 +40,10 @@ func literalBytes(t *hclsyntax.TemplateExpr) int {
 }
 
 func (e *Evaluator) countJoin(j *hclsyntax.TemplateJoinExpr) {
-	j.Tuple = &countedPart{ParenthesesExpr: parenthesize(j.Tuple), text: &countedText{evaluator: e}, isFirst: true}
+	j.Tuple = &countedPart{ParenthesesExpr: parenthesizeExpression(j.Tuple), text: &countedText{evaluator: e}, isFirst: true}
 }
 
-func parenthesize(x hclsyntax.Expression) *hclsyntax.ParenthesesExpr {
+func parenthesizeExpression(x hclsyntax.Expression) *hclsyntax.ParenthesesExpr {
 	return &hclsyntax.ParenthesesExpr{Expression: x, SrcRange: x.Range()}
 }
 
@@ -87,9 +87,10 @@ func (c *countedPart) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	c.text.bytes, e.resultBytes = c.text.bytes+bytes, e.resultBytes+bytes
 	at := c.Range()
 	tooLong := &hcl.Diagnostic{Severity: hcl.DiagError, Subject: &at, Summary: "the text is too long"}
+	err := e.checkResultBytes()
 	switch {
-	case e.resultBytes > e.Bounds.Bytes:
-		tooLong.Detail = fmt.Sprintf("all texts and results of functions of the inventory have more than %d MiB; make them once, in locals", e.Bounds.Bytes>>20)
+	case err != nil:
+		tooLong.Detail = err.Error()
 		e.tooMuchText = tooLong
 	case c.text.bytes > maxValueBytes:
 		tooLong.Detail = fmt.Sprintf("a text may have %d MiB; repeat less", maxValueBytes>>20)
