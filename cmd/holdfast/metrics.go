@@ -81,8 +81,8 @@ func (m *metricsRecorder) noteStatus(s engine.Status) {
 	m.figures.Status, m.figures.StatusAt = &s, clock.Real{}.Now()
 }
 
-// skipIfBusy keeps the file as it is if another run has the site. That run may hang, and the
-// file must not have a newer end of a run than the last run that had the site.
+// skipIfBusy writes no metrics if the command found the site locked by another run. That run may hang, which shows only if
+// the file keeps the end of the last run that had the lock.
 func (m *metricsRecorder) skipIfBusy(err error) {
 	var busy *journal.BusyError
 	if errors.As(err, &busy) {

@@ -97,7 +97,7 @@ type HostOutcome string
 // The outcomes that views and later runs distinguish.
 const (
 	RolledBackOutcome HostOutcome = "rolled-back" // the host runs its previous OS again, and is not held
-	GivenBackOutcome  HostOutcome = "given-back"  // the host is as it was before the run, and is not held
+	GivenBackOutcome  HostOutcome = "given-back"  // the run has undone its work on the host, which is not held
 )
 
 // RunStart has the person, the bastion and the command of a run.

@@ -139,8 +139,8 @@ type Switcher struct {
 	Before func(text string) error // is called before each reset is sent; an error stops the switch
 }
 
-// limit returns how long the controller has for the effect of the last reset.
-func (p progress) limit(s engine.SwitchPower) time.Duration {
+// effectLimit returns how long the controller has for the effect of the last reset.
+func (p progress) effectLimit(s engine.SwitchPower) time.Duration {
 	if s.To == engine.PowerOff && p.sent != ForceOff {
 		return time.Duration(s.Graceful) + settle
 	}
@@ -162,7 +162,7 @@ func (w Switcher) Switch(ctx context.Context, c Controller, s engine.SwitchPower
 		case err == nil:
 			answered = true
 			send, done, err = chooseReset(s, now, p)
-		case answered && p.waited < p.limit(s):
+		case answered && p.waited < p.effectLimit(s):
 			err = nil
 		}
 		switch {

@@ -41,8 +41,8 @@ func (s *RunSink) Emit(e event.Event) error {
 	return s.broken
 }
 
-// End returns the end of the run, as it was shown. It is nil if the run could not
-// begin, because its journal cannot be written.
+// End returns the last event of the run, without sensitive values. It returns nil if
+// the run has not ended.
 func (s *RunSink) End() *event.Event { return s.end }
 
 // JSONLines writes events as JSON, one per line.

@@ -42,7 +42,7 @@ func (l *playLoop) runBatch(ctx context.Context, plan engine.Plan) error {
 	}
 	quiet.Wait()
 	workers.Wait()
-	if f := l.fatalFailure(b, failed.all()); f != nil {
+	if f := l.fatalFailure(b, failed.listFailures()); f != nil {
 		return f
 	}
 	if f := l.gates.askGatesAfter(ctx, b, number, l.state.doneSince()); f != nil {
@@ -96,13 +96,13 @@ func (x *failures) addFailure(f *engine.Failure) {
 	}
 }
 
-func (x *failures) all() []*engine.Failure {
+func (x *failures) listFailures() []*engine.Failure {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return slices.Clone(x.list)
 }
 
-func (x *failures) worst() *engine.Failure { return worstFailure(x.all()) }
+func (x *failures) worstFailure() *engine.Failure { return worstFailure(x.listFailures()) }
 
 // worstFailure returns the failure to report: first an unsafe state, a refusal
 // or a failed journal, then the failure of a host, then a hold or a stop. Among

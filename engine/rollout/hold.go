@@ -104,7 +104,7 @@ func (r *stepRunner) checkQuorum(ctx context.Context, hp engine.HostPlan, q engi
 	return &engine.Failure{Kind: kind, Cause: err.Error()}
 }
 
-// checkStepConditions checks the conditions of a step that hold when it begins.
+// checkStepConditions returns an error if a step must not begin: the hold is lost, or the quorum is not proved any more.
 func (r *stepRunner) checkStepConditions(ctx context.Context, hp engine.HostPlan, s engine.Step) error {
 	if err := r.checkHold(ctx, hp, s); err != nil {
 		return err

@@ -12,8 +12,8 @@ import (
 	"holdfast/engine/simulator"
 )
 
-// TestLostHostStopsTheNextRun: an OS breaks the network of the canary. The run fails, or is killed while it waits for the host. No later run gives the OS to
-// another host, unless a person says so, or the desired state no longer asks for it.
+// TestLostHostStopsTheNextRun: an OS breaks the network of the canary. The run fails, or is killed while it waits for the host.
+// Later runs give this OS to no other host, unless a person allows it or the inventory asks for another OS.
 func TestLostHostStopsTheNextRun(t *testing.T) {
 	setPool := func(change func(*engine.Pool)) func(*simulator.Site, *rollout.Run) {
 		return func(site *simulator.Site, r *rollout.Run) {
@@ -145,8 +145,8 @@ func TestHostSeenByThisRunIsNotLost(t *testing.T) {
 	}
 }
 
-// TestHostGivenBackIsNotLost: a host has refused its first write, and was given back as it was. That it is unreachable afterwards has another cause, and
-// stops no other host.
+// TestHostGivenBackIsNotLost: a host refused its first write, so the run gave it back unchanged. When it is unreachable later, the
+// write is not the cause, and the other hosts go on.
 func TestHostGivenBackIsNotLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site := wantingOf(noOS(workerFleet(2, func(p *engine.Pool) {

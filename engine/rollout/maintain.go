@@ -110,7 +110,7 @@ func (m *maintainer) carryOut(ctx context.Context, plan engine.MaintenancePlan) 
 
 func (m *maintainer) finish(plan engine.MaintenancePlan) event.RunEnd {
 	end := event.RunEnd{Maintenance: plan.Action}
-	failed := m.failures.all()
+	failed := m.failures.listFailures()
 	for _, h := range plan.Hosts {
 		i := slices.IndexFunc(failed, func(f *engine.Failure) bool { return f.Host == h.Host })
 		switch {

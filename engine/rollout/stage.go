@@ -33,7 +33,7 @@ func (l *playLoop) stageLanes(ctx context.Context, plan engine.Plan, lanes []eng
 		workers.Go(func() {
 			for _, name := range lane.Hosts {
 				hp := *plan.Host(name)
-				if failed.worst() != nil || l.steps.mayGoOn(ctx) != nil {
+				if failed.worstFailure() != nil || l.steps.mayGoOn(ctx) != nil {
 					return
 				}
 				if lost := l.state.lostStaging(lane, hp); lost != nil {
@@ -48,7 +48,7 @@ func (l *playLoop) stageLanes(ctx context.Context, plan engine.Plan, lanes []eng
 	}
 	workers.Wait()
 	l.noteEvent(event.Event{Type: event.StageEnded, Took: engine.Duration(l.Clock.Now().Sub(began).Round(time.Millisecond))})
-	if f := failed.worst(); f != nil {
+	if f := failed.worstFailure(); f != nil {
 		return f
 	}
 	return l.steps.mayGoOn(ctx)

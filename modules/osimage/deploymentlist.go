@@ -14,8 +14,8 @@ var errDeployments = fmt.Errorf("more than %d deployments; remove those that nob
 // at most one more than maxDeployments.
 type deploymentList[T any] [maxDeployments + 1]*T
 
-// elements returns the deployments, or an error if there are more than maxDeployments.
-func (l *deploymentList[T]) elements() ([]*T, error) {
+// readElements returns the deployments, or an error if there are more than maxDeployments.
+func (l *deploymentList[T]) readElements() ([]*T, error) {
 	list := slices.DeleteFunc(l[:], func(d *T) bool { return d == nil })
 	if len(list) > maxDeployments {
 		return nil, errDeployments

@@ -265,7 +265,7 @@ func statusJSON(text string, fromText []engine.Deployment) ([]engine.Deployment,
 	if err := json.Unmarshal([]byte(text), &status); err != nil {
 		return nil, err
 	}
-	deployments, err := status.Deployments.elements()
+	deployments, err := status.Deployments.readElements()
 	if err != nil {
 		return nil, err
 	}

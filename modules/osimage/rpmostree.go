@@ -51,7 +51,7 @@ func (rpmOstree) readStatus(o engine.Outputs, f engine.Facts) engine.Facts {
 	if problem == "" {
 		err := json.Unmarshal([]byte(text), &status)
 		if err == nil {
-			deployments, err = status.Deployments.elements()
+			deployments, err = status.Deployments.readElements()
 		}
 		if err != nil {
 			problem = "rpm-ostree status: " + err.Error()

@@ -43,8 +43,8 @@ func (p *Writer) Emit(e event.Event) error {
 
 // EventLine returns the line of an event with its time, or "". Folded lines may
 // come before it, and the summary comes after the end of a run. The event comes
-// from termtext.SafeEvent. plan is the plan of the event as it was before SafeEvent:
-// planview itself makes the texts of plans safe.
+// from termtext.SafeEvent. plan is the plan as the event had it before SafeEvent,
+// because planview itself makes the texts of plans safe.
 func (p *Writer) EventLine(e event.Event, plan *engine.Plan) string {
 	if p.sum == nil {
 		p.sum = summary.New()

@@ -137,7 +137,7 @@ func (p *Writer) stepBeginText(e event.Event) string {
 		line += place + ": "
 	}
 	line += e.Step + " begins"
-	if s, ok := p.steps.find(e.Host, e.Step); ok {
+	if s, ok := p.steps.findStep(e.Host, e.Step); ok {
 		line += planview.OperationDetail(s.Do)
 	}
 	return p.Style.Faint("  " + commandName(line))
@@ -151,9 +151,9 @@ type planSteps struct {
 
 func indexSteps(p engine.Plan) planSteps { return planSteps{plan: p, hosts: p.ByHost()} }
 
-// find returns a step of a host by its name, which is safe for a terminal. Without a host it
+// findStep returns a step of a host by its name, which is safe for a terminal. Without a host it
 // returns a step around all hosts.
-func (p planSteps) find(host, name string) (engine.Step, bool) {
+func (p planSteps) findStep(host, name string) (engine.Step, bool) {
 	for _, list := range p.stepsOf(host) {
 		for _, s := range list {
 			if s.Name == name || termtext.Safe(s.Name) == name {
@@ -178,6 +178,6 @@ func (p planSteps) stepsOf(host string) [][]engine.Step {
 // isNotable reports whether a step gets a line even if it is short: it changes
 // the host, asks a gate, or runs a command of the operator.
 func (p planSteps) isNotable(e event.Event) bool {
-	s, ok := p.find(e.Host, e.Step)
+	s, ok := p.findStep(e.Host, e.Step)
 	return ok && (s.ChangesHost || s.Do.Gate != nil || s.Do.Command != nil || s.Do.Exec != nil && s.Do.Exec.Display != "")
 }

@@ -43,7 +43,7 @@ func (b *Status) Render(on Size, now time.Time) string {
 		}
 		lines = append(lines, b.clusterLine(name, *b.clusters[name], on.Width, now))
 	}
-	if text := b.forecast.line(now); text != "" && (on.Height == 0 || on.Height >= fewestForForecast) {
+	if text := b.forecast.formatForecast(now); text != "" && (on.Height == 0 || on.Height >= fewestForForecast) {
 		lines = append(lines, b.style.Faint(text))
 	}
 	most := mostActive

@@ -149,17 +149,17 @@ func (f *endForecast) addEvent(e event.Event) {
 	}
 }
 
-// ends returns when the run will end, or the zero time if nobody knows.
-func (f *endForecast) ends() time.Time {
+// expectedEnd returns when the run will end, or the zero time if nobody knows.
+func (f *endForecast) expectedEnd() time.Time {
 	if f.made == nil || f.made.Ends.IsZero() {
 		return time.Time{}
 	}
 	return f.made.Ends.Add(f.delay)
 }
 
-// line returns a line about the end of the run, or "".
-func (f *endForecast) line(now time.Time) string {
-	ends := f.ends().UTC()
+// formatForecast returns a line about the end of the run, or "".
+func (f *endForecast) formatForecast(now time.Time) string {
+	ends := f.expectedEnd().UTC()
 	switch {
 	case ends.IsZero():
 		return ""
