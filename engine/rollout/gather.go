@@ -73,8 +73,16 @@ func (g *gatherer) gatherHosts(ctx context.Context) map[string]engine.Facts {
 		})
 	}
 	workers.Wait()
+	for _, name := range engine.MarkSameMachines(facts) {
+		g.noteUnreachable(engine.Failure{Host: name, Step: "gather facts", Cause: facts[name].Unreachable})
+	}
 	g.recallHolds(ctx, facts)
 	return facts
+}
+
+func (g *gatherer) noteUnreachable(failure engine.Failure) {
+	failure.Kind = engine.UnreachableFailure
+	g.noteEvent(event.Event{Type: event.HostGathered, Host: failure.Host, Failure: &failure})
 }
 
 // gatherAwaitedHost waits once for a host that a dead run was rebooting, as
@@ -119,8 +127,7 @@ func (g *gatherer) gatherHost(ctx context.Context, h engine.Host) engine.Facts {
 	}
 	if err != nil {
 		failure := asFailure(err, h.Name, "gather facts")
-		failure.Kind = engine.UnreachableFailure
-		g.noteEvent(event.Event{Type: event.HostGathered, Host: h.Name, Failure: failure})
+		g.noteUnreachable(*failure)
 		unreachable := failure.Cause
 		if failure.Hint != "" {
 			unreachable += "; " + failure.Hint
