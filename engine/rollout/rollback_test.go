@@ -131,13 +131,22 @@ func TestARunThatDiesWhileItRollsBack(t *testing.T) {
 				time.Sleep(pause)
 				end := applyRun(second, successorOf(first))
 				time.Sleep(time.Hour)
-				if err := errors.Join(checkLaws(site), checkEnd(end, engine.ExitFailed), checkRolledBack(h)); err != nil {
+				if err := errors.Join(checkLaws(site), checkEnd(end, engine.ExitFailed), checkRolledBack(h), checkReportedRolledBack(second)); err != nil {
 					return fmt.Errorf("%w\n%s, and %s\nfirst\n%s\nsecond\n%s", err, eventLabel(e), pause, runTranscript(first), runTranscript(second))
 				}
 				return nil
 			}))
 		}
 	}
+}
+
+func checkReportedRolledBack(b *simulator.Bastion) error {
+	for _, e := range b.Events() {
+		if e.Type == event.HostFailed && e.Outcome != event.RolledBackOutcome {
+			return fmt.Errorf("%s was rolled back, and is reported as %q: %s", e.Host, e.Outcome, e.Message)
+		}
+	}
+	return nil
 }
 
 // TestAHostThatCannotGoBackStaysHeld checks that a host stays held if its
