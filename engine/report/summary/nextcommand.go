@@ -19,6 +19,11 @@ const (
 
 // listAdvice returns advice, and the command to type after it.
 func (s *Summary) listAdvice(end event.RunEnd) (lines []string, command string) {
+	lines, next := s.chooseNext(end)
+	return append(lines, secretLines(next)...), commandLine(next)
+}
+
+func (s *Summary) chooseNext(end event.RunEnd) (lines []string, next event.Command) {
 	again := s.sameRun()
 	switch {
 	case end.Exit == engine.ExitStopped:
@@ -26,7 +31,7 @@ func (s *Summary) listAdvice(end event.RunEnd) (lines []string, command string) 
 	case end.Exit == engine.ExitOK:
 		return nil, s.beyondRun()
 	case len(end.Verdict.Unfinished) > 0:
-		return []string{"to finish that roll-out, give the pools its OS again", "to leave it unfinished: add --" + continueIncomplete}, commandLine(again)
+		return []string{"to finish that roll-out, give the pools its OS again", "to leave it unfinished: add --" + continueIncomplete}, again
 	}
 	if len(end.Verdict.Failures)+len(end.Verdict.Refusals) == 0 {
 		lines = awaitedLines(end.Verdict.Excluded)
@@ -39,11 +44,11 @@ func (s *Summary) listAdvice(end event.RunEnd) (lines []string, command string) 
 		return s.resumePlay(withSwitch(again, retryRolledBack), end, lines...)
 	}
 	for _, u := range unhealthyClusters(end) {
-		lines = append(lines, fmt.Sprintf("to look at etcd cluster %s: holdfast etcd status %s", u.Cluster, u.Cluster),
-			"to replace a member whose host is gone for good, if the cluster has manage = true: holdfast etcd members plan "+u.Cluster)
+		lines = append(lines, fmt.Sprintf("to look at etcd cluster %s: %s", u.Cluster, commandLine(s.otherCommand("etcd status", u.Cluster))),
+			"to replace a member whose host is gone for good, if the cluster has manage = true: "+commandLine(s.otherCommand("etcd members plan", u.Cluster)))
 	}
 	if !s.touched {
-		return lines, commandLine(again)
+		return lines, again
 	}
 	return s.resumePlay(again, end, lines...)
 }
@@ -59,18 +64,17 @@ func unhealthyClusters(end event.RunEnd) []etcdfacts.UnhealthyCluster {
 // resumePlay returns the command that continues a run. A play repeats tasks
 // on every host, such as a reboot. So the command for a play is limited to the
 // hosts that are not done.
-func (s *Summary) resumePlay(again event.Command, end event.RunEnd, lines ...string) ([]string, string) {
+func (s *Summary) resumePlay(again event.Command, end event.RunEnd, lines ...string) ([]string, event.Command) {
 	open := slices.Concat(end.Failed, end.Untouched)
 	slices.Sort(open)
 	if s.plan.Play == "" || len(open) == 0 {
-		return append(lines, secretLines(again)...), commandLine(again)
+		return lines, again
 	}
-	again = withLimit(again, open)
 	lines = append(lines, "without --limit, hosts that are done get all tasks again, such as a reboot")
 	if len(end.NotBegun) > 0 {
 		lines = append(lines, "the plays that were not begun are for all their hosts: give these plays tags to choose them with --tags")
 	}
-	return append(lines, secretLines(again)...), commandLine(again)
+	return lines, withLimit(again, open)
 }
 
 func (s *Summary) hasRollback() bool {
@@ -82,13 +86,20 @@ func (s *Summary) hasRollback() bool {
 	return false
 }
 
-// beyondRun returns the command for the hosts outside of the limit of the run, or else the one that shows the remaining work.
-func (s *Summary) beyondRun() string {
-	rest := withoutFlags(s.command, savedPlan, limit)
-	if hasFlag(s.command, limit) || len(s.limitOfSavedPlan()) > 0 {
-		return commandLine(rest)
+// beyondRun returns the command for the hosts outside of the limit of the run, or else the one that shows the remaining
+// work. A play is never suggested for all its hosts, because it repeats its tasks, such as a reboot.
+func (s *Summary) beyondRun() event.Command {
+	if s.plan.Play == "" && (hasFlag(s.command, limit) || len(s.limitOfSavedPlan()) > 0) {
+		return withoutFlags(s.command, savedPlan, limit)
 	}
-	return commandLine(event.Command{Name: "plan", Flags: slices.DeleteFunc(rest.Flags, func(f event.Flag) bool { return !f.Global })})
+	return s.otherCommand("plan")
+}
+
+// otherCommand returns another command for the same site, with the flags that every command has. The limit of the run is
+// not among them.
+func (s *Summary) otherCommand(name string, args ...string) event.Command {
+	flags := slices.DeleteFunc(slices.Clone(s.command.Flags), func(f event.Flag) bool { return !f.Global || f.Name == limit })
+	return event.Command{Name: name, Args: args, Flags: flags}
 }
 
 // awaitedLines returns a line for each kind of exclusion that a person or time can end.
@@ -151,16 +162,34 @@ func (s *Summary) hasBegunRollout() bool {
 }
 
 // sameRun returns the command that starts the same run again. It replaces a
-// saved plan by the limit of that plan, because the plan does not fit hosts
-// that have changed.
+// saved plan by the limit and the permissions of that plan, because the plan
+// does not fit hosts that have changed.
 func (s *Summary) sameRun() event.Command {
 	c := s.command
 	if hosts := s.limitOfSavedPlan(); len(hosts) > 0 {
 		c = withLimit(c, hosts)
 	}
-	c = withoutFlags(c, savedPlan)
+	if hasFlag(c, savedPlan) {
+		c = withPermissions(withoutFlags(c, savedPlan), s.plan)
+	}
 	if s.hasBegunRollout() { // the new roll-out may continue without the flag
 		c = withoutFlags(c, continueIncomplete)
+	}
+	return c
+}
+
+// withPermissions adds the permissions of a plan. Flags of the command replace the hosts that the plan lets a run repair.
+func withPermissions(c event.Command, p engine.Plan) event.Command {
+	if p.FullReboot {
+		c = withSwitch(c, "full-reboot")
+	}
+	if p.AnyEtcdVersion {
+		c = withSwitch(c, "any-etcd-version")
+	}
+	if !hasFlag(c, repairMember) {
+		for _, host := range p.Repair {
+			c.Flags = append(slices.Clip(c.Flags), event.Flag{Name: repairMember, Value: host})
+		}
 	}
 	return c
 }
@@ -178,10 +207,11 @@ func limitPattern(hosts []string) string {
 	return strings.Join(textutil.FoldNames(slices.Compact(hosts)), ",")
 }
 
-// The flags that another run does not repeat.
+// The flags that another run does not repeat as they are.
 const (
-	savedPlan = "plan"
-	limit     = "limit"
+	savedPlan    = "plan"
+	limit        = "limit"
+	repairMember = "repair-member"
 )
 
 func hasFlag(c event.Command, name string) bool {

@@ -10,6 +10,7 @@ import (
 	"holdfast/engine/etcdfacts"
 	"holdfast/engine/event"
 	"holdfast/engine/report/reporttest"
+	"holdfast/engine/textutil"
 )
 
 // TestAdvice checks that the suggested command repeats the arguments of the
@@ -46,6 +47,65 @@ func TestAdvice(t *testing.T) {
 			event.RunEnd{Pools: open},
 			"; next: holdfast apply\n",
 		},
+		"a playbook with a limit, done, and the site is not": {
+			[]string{"--yes", "--inventory=a.hcl", "restart.yaml", "--limit=worker-01"},
+			func(s *reporttest.Script) {
+				s.BeginPlay("restart", "reboot", "worker-01")
+				s.RebootHost("worker-01", time.Minute)
+			},
+			engine.Findings{},
+			event.RunEnd{Updated: []string{"worker-01"}, Pools: open},
+			"exit 0: done; the site is not complete; 1 host updated; next: holdfast plan -i a.hcl\n",
+		},
+		"a saved plan of a play, done, and the site is not": {
+			[]string{"--plan=p.plan", "restart.yaml"},
+			func(s *reporttest.Script) {
+				planned(s, engine.Plan{Total: 20, Play: "restart", Selected: []string{"worker-01"}})
+			},
+			engine.Findings{},
+			event.RunEnd{Pools: open},
+			"; next: holdfast plan\n",
+		},
+		"a limit, and a secret variable": {
+			[]string{"--yes", "--var=token=" + textutil.Hidden, "--limit=worker-01"},
+			func(s *reporttest.Script) { planned(s, engine.Plan{Total: 20, Matching: []string{"worker-01"}}) },
+			engine.Findings{},
+			event.RunEnd{Pools: open},
+			"  give these with their secret values, as before: --var token\nexit 0: done; the site is not complete; next: holdfast apply -y\n",
+		},
+		"nothing was touched, and a secret variable": {
+			[]string{"--yes", "--var=token=" + textutil.Hidden},
+			func(s *reporttest.Script) { planned(s, engine.Plan{Total: 20}) },
+			engine.Findings{Refusals: []string{"etcd-0: no"}},
+			event.RunEnd{},
+			"  give these with their secret values, as before: --var token\nexit 3: not safe to go on; next: holdfast apply -y\n",
+		},
+		"an unfinished roll-out, and a secret variable": {
+			[]string{"--yes", "--var=token=" + textutil.Hidden},
+			func(s *reporttest.Script) { planned(s, engine.Plan{Total: 20}) },
+			engine.Findings{Unfinished: []engine.UnfinishedHost{{Host: "worker-01", Reason: "runs another"}}},
+			event.RunEnd{},
+			"  give these with their secret values, as before: --var token\nexit 4: refused: an earlier roll-out is unfinished; next: holdfast apply -y\n",
+		},
+		"a saved plan with permissions": {
+			[]string{"--inventory=a.hcl", "--plan=p.plan"},
+			func(s *reporttest.Script) {
+				planned(s, engine.Plan{Total: 20, Selected: []string{"etcd-0", "etcd-1"}, FullReboot: true, AnyEtcdVersion: true, Repair: []string{"etcd-0", "etcd-1"}})
+				s.FailHost("etcd-0", "finalize", "exit status 1", "it stays held")
+			},
+			engine.Findings{Failures: []engine.Failure{{Host: "etcd-0"}}},
+			event.RunEnd{Failed: []string{"etcd-0"}},
+			"exit 3: 1 host failed; next: holdfast apply -i a.hcl -l 'etcd-[0-1]' --full-reboot --any-etcd-version --repair-member etcd-0 --repair-member etcd-1\n",
+		},
+		"a saved plan with permissions, and flags that replace them": {
+			[]string{"--plan=p.plan", "--full-reboot", "--repair-member=etcd-1"},
+			func(s *reporttest.Script) {
+				planned(s, engine.Plan{Total: 20, FullReboot: true, Repair: []string{"etcd-1"}})
+			},
+			engine.Findings{Refusals: []string{"etcd-0: no"}},
+			event.RunEnd{},
+			"; next: holdfast apply --full-reboot --repair-member etcd-1\n",
+		},
 		"a saved plan with a limit of its own": {
 			[]string{"--inventory=a.hcl", "--plan=p.plan"},
 			func(s *reporttest.Script) {
@@ -56,15 +116,15 @@ func TestAdvice(t *testing.T) {
 			"  to leave it unfinished: add --continue-over-incomplete\nexit 4: refused: an earlier roll-out is unfinished; next: holdfast apply -i a.hcl -l 'etcd-[0-1]'\n",
 		},
 		"a dead etcd member": {
-			[]string{"--yes"},
+			[]string{"--yes", "--inventory=a.hcl", "--var=commit=1", "--limit=etcd-0"},
 			func(s *reporttest.Script) {
 				planned(s, engine.Plan{Total: 20})
 			},
 			engine.Findings{Refusals: []string{"etcd-0: no"}, UnhealthyClusters: []etcdfacts.UnhealthyCluster{{Cluster: "main", Problems: []string{"etcd-2 is down"}}}},
 			event.RunEnd{},
-			"  to look at etcd cluster main: holdfast etcd status main\n" +
-				"  to replace a member whose host is gone for good, if the cluster has manage = true: holdfast etcd members plan main\n" +
-				"exit 3: not safe to go on; etcd cluster main is not healthy; next: holdfast apply -y\n",
+			"  to look at etcd cluster main: holdfast etcd status main -i a.hcl --var 'commit=1'\n" +
+				"  to replace a member whose host is gone for good, if the cluster has manage = true: holdfast etcd members plan main -i a.hcl --var 'commit=1'\n" +
+				"exit 3: not safe to go on; etcd cluster main is not healthy; next: holdfast apply -y -i a.hcl --var 'commit=1' -l etcd-0\n",
 		},
 		"the new roll-out has begun": {
 			[]string{"--yes", "--continue-over-incomplete"},
