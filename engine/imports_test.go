@@ -357,6 +357,8 @@ var neighbours = map[string]map[string]string{
 	},
 	"holdfast/engine/report/membersview": {
 		"engine/report/htmlview": "the page has the end of a change of members in a sentence",
+		"engine/report/lines":    "a journal of a change of members shows the lines of that change",
+		"engine/report/tables":   "the list of runs has the end of a change of members in a sentence",
 	},
 	"holdfast/engine/report/planview": {
 		"engine/report/htmlview": "the page has the changes of the plan",

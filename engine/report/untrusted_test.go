@@ -13,11 +13,14 @@ import (
 	"pgregory.net/rapid"
 
 	"holdfast/engine"
+	"holdfast/engine/etcd/membership"
+	"holdfast/engine/etcd/restore"
 	"holdfast/engine/etcdfacts"
 	"holdfast/engine/event"
 	"holdfast/engine/journal"
 	"holdfast/engine/report"
 	"holdfast/engine/report/lines"
+	"holdfast/engine/report/membersview"
 	"holdfast/engine/report/planview"
 	"holdfast/engine/report/reporttest"
 	"holdfast/engine/report/tables"
@@ -53,6 +56,8 @@ func TestUntrustedTables(t *testing.T) {
 	status.Hosts[0].State, status.Pools[0].Counts = engine.Degraded, map[engine.HostState]int{engine.Degraded: 1}
 	differs := reporttest.HostileValue[engine.Status]()
 	differs.Hosts[0].State, differs.Pools[0].Counts = engine.Drifted, map[engine.HostState]int{engine.Drifted: 1}
+	damaged := reporttest.HostileValue[restore.State]()
+	damaged.Hosts[0].HasData, damaged.Hosts[0].Unmounted, damaged.Hosts[0].Unreachable, damaged.Hosts[0].Unread = true, "", "", ""
 	held := reporttest.HostileValue[tables.HeldHost]()
 	held.Hold.Kind = reporttest.Hostile
 	for name, write := range map[string]func(io.Writer) error{
@@ -71,6 +76,17 @@ func TestUntrustedTables(t *testing.T) {
 		"holds": func(w io.Writer) error {
 			return tables.WriteHolds(w, []tables.HeldHost{held, {Host: reporttest.Hostile, Problem: reporttest.Hostile}}, 1)
 		},
+		"members": func(w io.Writer) error {
+			return membersview.WriteForecast(w, reporttest.HostileValue[membership.State](), reporttest.HostileValue[membership.Forecast]())
+		},
+		"members, done": func(w io.Writer) error {
+			return membersview.WriteForecast(w, reporttest.HostileValue[membership.State](), membership.Forecast{})
+		},
+		"restore": func(w io.Writer) error {
+			f := reporttest.HostileValue[restore.Forecast]()
+			f.Refusal = nil
+			return membersview.WriteRestore(w, damaged, f, []restore.Source{reporttest.HostileValue[restore.Source]()})
+		},
 		"runs": func(w io.Writer) error {
 			return tables.WriteRuns(w, []journal.Run{reporttest.HostileValue[journal.Run]()})
 		},
@@ -87,19 +103,29 @@ func eventTypes() []event.Type {
 	return []event.Type{
 		event.RunStarted, event.HostsGathered, event.HostGathered, event.Planned, event.StageStarted, event.StageEnded,
 		event.BatchStarted, event.BatchEnded, event.StepStarted, event.StepProgress, event.StepEnded, event.HostDone,
-		event.HostFailed, event.EtcdSampled, event.Warned, event.Interrupted, event.RunEnded,
+		event.HostFailed, event.EtcdSampled, event.Warned, event.Interrupted, event.MaintenancePlanned, event.RunEnded,
 	}
 }
 
 // TestUntrustedLines checks that text from hosts cannot control the terminal in
-// the lines of a run.
+// the lines of a roll-out, of a change of members, and of work on holds.
 func TestUntrustedLines(t *testing.T) {
-	for _, terse := range []bool{false, true} {
+	for name, p := range map[string]lines.Writer{
+		"roll-out": {Plan: true}, "roll-out, terse": {Plan: true, Terse: true}, "roll-out, full": {Full: true},
+		"members": {}, "release": {Full: true},
+	} {
 		var b bytes.Buffer
-		p := lines.Writer{W: &b, Plan: true, Terse: terse}
+		p.W = &b
 		for _, typ := range eventTypes() {
 			for _, failure := range []*engine.Failure{{}, nil} {
 				e := reporttest.HostileValue[event.Event]()
+				e.Start.Maintenance, e.End.Maintenance = "", ""
+				if name == "release" {
+					e.Start.Maintenance, e.End.Maintenance = engine.ReleaseHosts, engine.ReleaseHosts
+				}
+				if name != "members" {
+					e.Start.Cluster = ""
+				}
 				e.Type, e.Time, e.Took, e.End.Exit = typ, reporttest.Began, engine.Duration(time.Minute), engine.ExitFailed
 				e.Etcd.Voters, e.Etcd.Healthy, e.Etcd.Latency[0].WALFsyncP99Seconds = 3, 2, 1
 				if failure == nil && typ != event.HostFailed {
@@ -110,7 +136,7 @@ func TestUntrustedLines(t *testing.T) {
 				}
 			}
 		}
-		checkHarmless(t, "a run", b.String())
+		checkHarmless(t, name, b.String())
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/event"
-	"holdfast/engine/report"
 	"holdfast/engine/report/governed"
 	"holdfast/engine/report/planview"
 	"holdfast/engine/report/summary"
@@ -32,7 +31,7 @@ type Writer struct {
 	transfers map[string]time.Time // time of the last line about the transfer of each host
 	unreached []string             // unreachable hosts since facts were last gathered
 
-	maintenance bool // the run is the work of a person on holds
+	start event.RunStart // of the run
 }
 
 // Emit writes the line of an event, if it has one.
@@ -50,7 +49,13 @@ func (p *Writer) EventLine(e event.Event, plan *engine.Plan) string {
 		p.sum = summary.New()
 		p.sum.Style = p.Style
 	}
-	if p.isMaintenance(e) {
+	if e.Type == event.RunStarted {
+		p.start = *e.Start
+	}
+	switch { // such runs have no plan, no batches, and no summary of hosts
+	case p.start.Cluster != "":
+		return p.withTime(e, p.membersText(e))
+	case p.start.Maintenance != "":
 		return p.withTime(e, p.maintenanceText(e))
 	}
 	p.sum.AddEvent(e)
@@ -160,48 +165,4 @@ func governedText(e event.Event) string {
 		line = "  " + line
 	}
 	return line
-}
-
-// isMaintenance reports whether the run of an event is the work of a person on holds. Such a run has no plan, no batches, and no
-// summary of hosts.
-func (p *Writer) isMaintenance(e event.Event) bool {
-	if e.Type == event.RunStarted {
-		p.maintenance = e.Start.Maintenance != ""
-	}
-	return p.maintenance
-}
-
-func (p *Writer) maintenanceText(e event.Event) string {
-	switch e.Type {
-	case event.RunStarted:
-		return p.eventText(e) + ": " + string(e.Start.Maintenance)
-	case event.MaintenancePlanned:
-		return p.foundText(*e.Maintenance)
-	case event.HostDone:
-		return "  " + p.Style.Green(e.Host) + ": " + e.Message
-	case event.HostFailed:
-		return "  " + p.Style.Red(e.Host) + ": " + e.Failure.Cause
-	case event.RunEnded:
-		return fmt.Sprintf("exit %d: %s", e.End.Exit, report.EndText(*e.End))
-	case event.StepStarted, event.StepEnded:
-		if p.Full {
-			return p.eventText(e)
-		}
-	default: // the other events have no line
-	}
-	return ""
-}
-
-// foundText returns the notices, and the holds that were found, one a line.
-func (p *Writer) foundText(plan engine.MaintenancePlan) string {
-	var found []string
-	for _, n := range plan.Notices {
-		found = append(found, "  "+p.Style.Yellow("Warning:")+" "+n.Text)
-	}
-	for _, h := range plan.Hosts {
-		if h.Found != "" {
-			found = append(found, "  "+h.Host+": "+h.Found)
-		}
-	}
-	return strings.Join(found, "\n")
 }

@@ -17,7 +17,7 @@ import (
 const quickStep = engine.Duration(500 * time.Millisecond)
 
 func (p *Writer) stepText(e event.Event) string {
-	where := cmp.Or(e.Host, e.Cluster)
+	where, step := cmp.Or(e.Host, e.Cluster), p.endedStep(e)
 	switch {
 	case e.Failure != nil && e.Host == "" && e.Failure.Kind != engine.StoppedFailure:
 		return failureLines(p.Style.Red("  "+summary.StepName(e)+" failed"), e)
@@ -29,14 +29,25 @@ func (p *Writer) stepText(e event.Event) string {
 		return fmt.Sprintf("  %s: %s", e.Step, termtext.ShortHashes(e.Message))
 	case e.Type == event.StepProgress:
 		return fmt.Sprintf("  %s: %s: %s", where, e.Step, termtext.ShortHashes(e.Message))
-	case e.Failure != nil, e.Took < quickStep && !p.Full && !p.steps.isNotable(e):
+	case e.Failure != nil && !p.Full, e.Took < quickStep && !p.Full && !p.steps.isNotable(e):
 		return ""
 	case where == "" && e.Pool != "":
-		return fmt.Sprintf("  %s: %s %s", e.Pool, e.Step, p.Style.Faint(termtext.FormatDuration(e.Took)))
+		return fmt.Sprintf("  %s: %s %s", e.Pool, step, p.Style.Faint(termtext.FormatDuration(e.Took)))
 	case where == "":
-		return fmt.Sprintf("  %s %s", e.Step, p.Style.Faint(termtext.FormatDuration(e.Took)))
+		return fmt.Sprintf("  %s %s", step, p.Style.Faint(termtext.FormatDuration(e.Took)))
 	}
-	return fmt.Sprintf("  %s: %s %s", where, e.Step, p.Style.Faint(termtext.FormatDuration(e.Took)))
+	return fmt.Sprintf("  %s: %s %s", where, step, p.Style.Faint(termtext.FormatDuration(e.Took)))
+}
+
+// endedStep returns the name of a step, and that it has failed or was stopped. Its cause follows with the host or in a warning.
+func (p *Writer) endedStep(e event.Event) string {
+	switch {
+	case e.Failure == nil:
+		return e.Step
+	case e.Failure.Kind == engine.StoppedFailure:
+		return e.Step + " " + p.Style.Yellow("stopped")
+	}
+	return e.Step + " " + p.Style.Red("failed")
 }
 
 func (p *Writer) failureText(e event.Event) string {

@@ -175,6 +175,26 @@ func TestForecastFollowsTheRun(t *testing.T) {
 	}
 }
 
+// TestForecastOfTheSecondPlay checks that the forecast of a play moves with the batches of this play, although events count the
+// batches of the whole run.
+func TestForecastOfTheSecondPlay(t *testing.T) {
+	at := func(minutes int) time.Time { return reporttest.Began.Add(time.Duration(minutes) * time.Minute) }
+	plan := func(batches ...engine.BatchForecast) *engine.Plan {
+		return &engine.Plan{Hosts: []engine.HostPlan{reporttest.OSPlan("w-0", "w", "", "")}, Forecast: &engine.Forecast{
+			Known: true, Ends: batches[len(batches)-1].Ends, Batches: batches,
+		}}
+	}
+	text := renderStatus([]event.Event{
+		{Type: event.Planned, Plan: plan(engine.BatchForecast{Begins: at(0), Ends: at(10)}), Time: at(0)},
+		{Type: event.BatchStarted, Batch: 1, Time: at(0)},
+		{Type: event.Planned, Plan: plan(engine.BatchForecast{Begins: at(10), Ends: at(20)}, engine.BatchForecast{Begins: at(20), Ends: at(30)}), Time: at(10)},
+		{Type: event.BatchStarted, Batch: 2, Time: at(15)}, // the first of its play, 5 minutes late
+	}, 80, 24, at(15))
+	if !strings.Contains(text, "forecast: until 08:35 UTC, 20m0s left") {
+		t.Error(text)
+	}
+}
+
 // TestLiveStatusOfPlays checks that the live status counts the hosts of the
 // current play.
 func TestLiveStatusOfPlays(t *testing.T) {

@@ -120,6 +120,8 @@ func (b *Status) setPlan(p engine.Plan) {
 type endForecast struct {
 	made    *engine.Forecast // nil: none
 	planned time.Time
+	before  int // batches of the run before the plan: a forecast counts those of its play, and an event those of the run
+	batches int // batches of the run until now
 	begun   bool
 	delay   time.Duration
 }
@@ -128,7 +130,7 @@ type endForecast struct {
 func (f *endForecast) addEvent(e event.Event) {
 	switch e.Type {
 	case event.Planned:
-		*f = endForecast{planned: e.Time}
+		*f = endForecast{planned: e.Time, before: f.batches, batches: f.batches}
 		if e.Plan != nil && e.Plan.Forecast != nil && e.Plan.Forecast.Known {
 			f.made = e.Plan.Forecast
 		}
@@ -138,11 +140,12 @@ func (f *endForecast) addEvent(e event.Event) {
 		}
 		f.begun = true
 	case event.BatchStarted:
-		f.begun = true
-		if f.made == nil || e.Batch < 1 || e.Batch > len(f.made.Batches) {
+		f.begun, f.batches = true, e.Batch
+		n := e.Batch - f.before
+		if f.made == nil || n < 1 || n > len(f.made.Batches) {
 			return
 		}
-		if b := f.made.Batches[e.Batch-1]; !b.MissesWindow {
+		if b := f.made.Batches[n-1]; !b.MissesWindow {
 			f.delay = e.Time.Sub(b.Begins)
 		}
 	default: // the other events do not tell how late the run is

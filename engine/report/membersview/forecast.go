@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"holdfast/engine/etcd/membership"
+	"holdfast/engine/report/termtext"
 )
 
 // nameMember returns the name of a member with its ID, as a person has named it, or the ID of one that has never started.
@@ -22,7 +23,7 @@ func nameMember(s membership.State, id string) string {
 func WriteForecast(w io.Writer, s membership.State, f membership.Forecast) error {
 	var b strings.Builder
 	for _, warning := range f.Warnings {
-		fmt.Fprintf(&b, "warning: %s\n", warning)
+		fmt.Fprintf(&b, "warning: %s\n", termtext.SafeLine(warning)) // it may quote the hold of a host
 	}
 	for i, step := range f.Steps {
 		text := stepText(step.Action.String(), step.Host, nameMember(s, step.Member))
@@ -32,10 +33,10 @@ func WriteForecast(w io.Writer, s membership.State, f membership.Forecast) error
 		if step.Reason != "" {
 			text += " (" + step.Reason + ")"
 		}
-		fmt.Fprintf(&b, "%2d. %s\n", i+1, text)
+		fmt.Fprintf(&b, "%2d. %s\n", i+1, termtext.SafeLine(text))
 	}
 	if len(f.Steps) == 0 && f.Refusal == nil {
-		fmt.Fprintf(&b, "etcd cluster %s has the members that it should have\n", s.Cluster)
+		fmt.Fprintf(&b, "etcd cluster %s has the members that it should have\n", termtext.SafeLine(s.Cluster))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

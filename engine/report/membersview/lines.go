@@ -18,8 +18,18 @@ type Lines struct{ W io.Writer }
 
 // Emit writes the line of an event, if it has one.
 func (l Lines) Emit(e event.Event) error {
+	if text := EventText(e); text != "" {
+		fmt.Fprintf(l.W, "%s %s\n", e.Time.Format(time.TimeOnly), text) // a lost terminal must not stop a run
+	}
+	return nil
+}
+
+// EventText returns the line of an event without its time, safe for a terminal, or "" if the event has none.
+func EventText(e event.Event) string {
 	text := stepText(e.Step, e.Host, e.Member)
 	switch {
+	case e.Type == event.Warned, e.Type == event.Interrupted:
+		text = "warning: " + e.Message
 	case e.Type == event.StepStarted:
 		text += " …"
 	case e.Failure != nil:
@@ -34,10 +44,9 @@ func (l Lines) Emit(e event.Event) error {
 	case e.Type == event.RunEnded:
 		text = fmt.Sprintf("exit %d: %s", e.End.Exit, EndText(e.Cluster, e.End.Verdict))
 	default:
-		return nil
+		return ""
 	}
-	fmt.Fprintf(l.W, "%s %s\n", e.Time.Format(time.TimeOnly), termtext.SafeLine(text)) // a lost terminal must not stop a run
-	return nil
+	return termtext.SafeLine(text)
 }
 
 // EndText returns the end of a change of members in a sentence.

@@ -7,7 +7,6 @@ import (
 
 	"holdfast/engine/etcd/restore"
 	"holdfast/engine/report/termtext"
-	"holdfast/engine/textutil"
 )
 
 // WriteRestore shows the state of the hosts, how much data would be lost, and the steps.
@@ -31,7 +30,7 @@ func WriteRestore(w io.Writer, s restore.State, f restore.Forecast, saved []rest
 		if step.Reason != "" {
 			text += " (" + step.Reason + ")"
 		}
-		fmt.Fprintf(&b, "%2d. %s\n", i+1, textutil.Printable(text))
+		fmt.Fprintf(&b, "%2d. %s\n", i+1, termtext.SafeLine(text))
 	}
 	if f.Refusal == nil {
 		b.WriteString("Then this command adds the other voters, in the same way as \"holdfast etcd members apply\".\n")
@@ -76,23 +75,22 @@ func describeLoss(s restore.State, source restore.Source, saved []restore.Source
 	if source.Identity == "" {
 		return "The new data of an interrupted restore are used: all writes after them are lost. The plan of that restore had the revisions.\n"
 	}
-	text := "source: " + describePlace(source) + ", " + describeRevision(source) + "\n"
+	lines := []string{"source: " + describePlace(source) + ", " + describeRevision(source)}
 	newest := s.Freshest(source, saved)
 	switch {
 	case newest.Revision > source.Revision && newest.Host != "":
-		text += fmt.Sprintf("WOULD BE LOST: at least %d revisions, because the data of %s have %s\n", newest.Revision-source.Revision, newest.Host, describeRevision(newest))
+		lines = append(lines, fmt.Sprintf("WOULD BE LOST: at least %d revisions, because the data of %s have %s", newest.Revision-source.Revision, newest.Host, describeRevision(newest)))
 	case newest.Revision > source.Revision:
-		text += fmt.Sprintf("WOULD BE LOST: at least %d revisions, because the snapshot %s has %s\n", newest.Revision-source.Revision, newest.Path, describeRevision(newest))
+		lines = append(lines, fmt.Sprintf("WOULD BE LOST: at least %d revisions, because the snapshot %s has %s", newest.Revision-source.Revision, newest.Path, describeRevision(newest)))
 	default:
-		text += fmt.Sprintf("WOULD BE LOST: all writes after revision %d; no later revision is known\n", source.Revision)
-	}
-	var b strings.Builder
-	for line := range strings.Lines(text) {
-		b.WriteString(textutil.Printable(strings.TrimSuffix(line, "\n")) + "\n")
+		lines = append(lines, fmt.Sprintf("WOULD BE LOST: all writes after revision %d; no later revision is known", source.Revision))
 	}
 	for _, other := range s.OtherHistories(source, saved) {
-		b.WriteString(textutil.Printable("WOULD BE LOST: all of "+describePlace(other)+", "+describeRevision(other)+
-			": another history, whose revisions cannot be compared") + "\n")
+		lines = append(lines, "WOULD BE LOST: all of "+describePlace(other)+", "+describeRevision(other)+": another history, whose revisions cannot be compared")
+	}
+	var b strings.Builder
+	for _, line := range lines {
+		b.WriteString(termtext.SafeLine(line) + "\n")
 	}
 	return b.String()
 }
