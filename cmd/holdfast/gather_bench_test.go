@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -86,7 +85,12 @@ type benchFleet struct {
 func newBenchFleet(b *testing.B, n int, hashed bool) *benchFleet {
 	want := engine.Desired{OS: &engine.OS{Driver: "ostree", Remote: "lab", Ref: "lab/stable", Commit: strings.Repeat("1", 64)}}
 	reply := recordedOutputs(b, want)
-	return newFleetOf(b, want, slices.Repeat([]sshtest.Exec{reply.answerExec}, n), hashed)
+	execs := make([]sshtest.Exec, n)
+	for i := range execs {
+		reply.boot = fmt.Sprintf("6919b4ee-2319-4ba2-95ce-%012d", i) // hosts with equal boot IDs would count as one machine
+		execs[i] = reply.answerExec
+	}
+	return newFleetOf(b, want, execs, hashed)
 }
 
 // newFleetOf returns a fleet with a host for each exec. The host runs commands with it.
@@ -179,14 +183,18 @@ func (f *benchFleet) checkVisitedOnce(b *testing.B) {
 }
 
 // reply is the recorded output of a host of the lab. The mark in it is replaced
-// by the mark of the probe.
-type reply struct{ stdout, stderr string }
+// by the mark of the probe, and anyBoot by the boot ID of the host.
+type reply struct{ stdout, stderr, boot string }
 
-const anyMark = "=MARK="
+const (
+	anyMark = "=MARK="
+	anyBoot = "=BOOT="
+)
 
 // recordedOutputs joins the recorded outputs in the test cases of the modules.
 func recordedOutputs(b *testing.B, want engine.Desired) reply {
 	outputs := readRecorded(b)
+	outputs["boot"] = anyBoot + "\n"
 	var r reply
 	i := 0
 	for _, m := range modules.All() {
@@ -239,7 +247,7 @@ func (r reply) answerExec(line string, stdin io.Reader, stdout, stderr io.Writer
 		return 125
 	}
 	for w, text := range map[io.Writer]string{stdout: r.stdout, stderr: r.stderr} {
-		if _, err := io.WriteString(w, "holdfast-ready\n"+strings.ReplaceAll(text, anyMark, string(mark))); err != nil {
+		if _, err := io.WriteString(w, "holdfast-ready\n"+strings.NewReplacer(anyMark, string(mark), anyBoot, r.boot).Replace(text)); err != nil {
 			return 1
 		}
 	}

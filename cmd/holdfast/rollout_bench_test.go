@@ -70,6 +70,7 @@ func measureRollOut(b *testing.B, hosts int) {
 // of the lab. Its reboot ends the connection and begins another boot.
 type rolledHost struct {
 	server *sshtest.Server
+	number int
 	probes []string          // names of the commands of a probe, in order
 	record map[string]string // recorded outputs
 
@@ -99,7 +100,7 @@ func newRolledFleet(b *testing.B, n int) (*benchFleet, []*rolledHost) {
 	record["units"] = strings.ReplaceAll(record["units"], "etcd.service", "worker.service")
 	fleet, execs := make([]*rolledHost, n), make([]sshtest.Exec, n)
 	for i := range fleet {
-		fleet[i] = &rolledHost{probes: names, record: record, booted: recordedOld}
+		fleet[i] = &rolledHost{number: i, probes: names, record: record, booted: recordedOld}
 		execs[i] = fleet[i].answerExec
 	}
 	f := newFleetOf(b, want, execs, false)
@@ -198,7 +199,7 @@ func valueOf(script, name string) string {
 func (h *rolledHost) answerProbe(mark string) (stdout, stderr string) {
 	var out, errs strings.Builder
 	outputs := maps.Clone(h.record)
-	outputs["boot"] = fmt.Sprintf("6919b4ee-2319-4ba2-95ce-87d5d618e9%02d\n", h.boots)
+	outputs["boot"] = fmt.Sprintf("6919b4ee-2319-4ba2-95ce-%08d%04d\n", h.number, h.boots)
 	outputs["clock"] = strconv.FormatInt(time.Now().Unix(), 10) + "\n"
 	outputs["ostree lock"] = h.locked
 	outputs["ostree status"] = h.writeDeployments()

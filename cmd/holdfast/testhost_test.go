@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"os"
 	"path/filepath"
@@ -74,11 +75,12 @@ const (
 
 // writeState writes the files that the fake tools read.
 func (h *testHost) writeState() error {
+	machine := crc32.ChecksumIEEE([]byte(filepath.Base(h.box))) // hosts with equal boot IDs would count as one machine
 	for name, text := range map[string]string{
 		"ostree-version": "2025.2", "bootc-version": "1.16.9", "free": "2000000", "booted": v1 + " lab:lab/stable",
 		"meta/" + v1 + "/version": "1.0", "meta/" + v2 + "/version": "2.0", "boots": "1",
 		"proc/cmdline":                   "root=LABEL=root rw ostree=/ostree/boot.1/lab/1/0",
-		"proc/sys/kernel/random/boot_id": "00000000-0000-0000-0000-000000000001",
+		"proc/sys/kernel/random/boot_id": fmt.Sprintf("%08x-0000-0000-0000-000000000001", machine),
 	} {
 		path := filepath.Join(h.box, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
