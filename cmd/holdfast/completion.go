@@ -26,6 +26,7 @@ func addCompletions(root *cobra.Command, o *siteOpener) {
 	c := completer{o}
 	for path, complete := range map[string]completion{
 		"hold": c.completeHosts, "release": c.completeHosts, "render": upTo(1, c.completeHosts),
+		"power status": c.completeHosts, "power on": c.completeHosts, "power off": c.completeHosts, "power reset": c.completeHosts,
 		"report": upTo(1, c.completeRuns), "runs": upTo(1, c.completeRuns),
 		"etcd status": c.completeClusters, "etcd endpoints": upTo(1, c.completeClusters),
 		"etcd snapshot": thenFiles(c.completeClusters), "etcd restore": thenFiles(c.completeClusters),
@@ -38,6 +39,11 @@ func addCompletions(root *cobra.Command, o *siteOpener) {
 			panic(err) // the names above are those of commands
 		}
 		cmd.ValidArgsFunction = complete
+		for _, name := range []string{"repair-member", "from", "lost"} {
+			if cmd.Flags().Lookup(name) != nil {
+				must(cmd.RegisterFlagCompletionFunc(name, c.completeHostFlag))
+			}
+		}
 		if cmd.Flags().Lookup("on-held") != nil {
 			must(cmd.RegisterFlagCompletionFunc("on-held", cobra.FixedCompletions([]string{"skip", "refuse"}, cobra.ShellCompDirectiveNoFileComp)))
 		}
@@ -113,6 +119,11 @@ func (c completer) completeHosts(_ *cobra.Command, args []string, begun string) 
 		}
 	}
 	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+// completeHostFlag completes the value of a flag: the arguments of the command are no hosts.
+func (c completer) completeHostFlag(cmd *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
+	return c.completeHosts(cmd, nil, begun)
 }
 
 func (c completer) completeClusters(_ *cobra.Command, args []string, begun string) (names []string, _ cobra.ShellCompDirective) {
