@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -38,11 +39,16 @@ func (t endTeller) runCommand(ctx context.Context, tell engine.OnEnd, ended even
 	if err := (report.JSONLines{W: &input}).Emit(ended); err != nil {
 		return err
 	}
+	runs, err := filepath.Abs(t.site.runsDir)
+	if err != nil {
+		return err
+	}
 	limited, cancel := context.WithTimeoutCause(ctx, time.Duration(tell.Timeout), fmt.Errorf("the command has not ended within %s", tell.Timeout.Trimmed()))
 	defer cancel()
 	commands := bastion.Commands{Dir: t.site.loaded.Dir, Secrets: t.site.secrets}
 	reply, err := commands.RunWithInput(limited, tell.Command, []string{
 		"HOLDFAST_SITE=" + t.site.inv.Site, "HOLDFAST_RUN=" + ended.Run, "HOLDFAST_EXIT=" + strconv.Itoa(int(ended.End.Exit)),
+		"HOLDFAST_RUNS=" + runs, // the command may have another folder and no inventory
 	}, input.Bytes())
 	if err == nil && reply.Code != 0 {
 		err = fmt.Errorf("exit status %d", reply.Code)

@@ -13,7 +13,7 @@ func siteBlock() block {
 			{name: "host_rate", kind: size, fallback: "no limit", meaning: "bytes per second to each host; at least \"32KiB\""},
 		}},
 		{name: "on_end", meaning: "A command on the bastion at the end of each `apply`, `etcd members apply` and `etcd restore`, to send a mail, a message or a ticket ([every night](../playbooks/cron.md#tell-people-how-a-run-ended)). Its failure is a warning, and changes no exit code.", arguments: []argument{
-			{name: "command", kind: text, required: true, meaning: "for `sh`, in the folder of the inventory. It gets the event `run-ended` as JSON on standard input, and HOLDFAST_SITE, HOLDFAST_RUN and HOLDFAST_EXIT"},
+			{name: "command", kind: text, required: true, meaning: "for `sh`, in the folder of the inventory. It gets the event `run-ended` as JSON on standard input, and HOLDFAST_SITE, HOLDFAST_RUN, HOLDFAST_EXIT and HOLDFAST_RUNS, the folder of the journals"},
 			{name: "timeout", kind: duration, fallback: "1m", meaning: "at most 10m; the command then gets SIGTERM, and 5 seconds later SIGKILL"},
 		}},
 		sshBlock("Defaults for all hosts."),
