@@ -63,17 +63,29 @@ func checkMetricsFile(path string) error {
 	return err
 }
 
-// enterSite names the site, and refuses a file that has the metrics of another site.
+// enterSite names the site, and refuses a file that has the metrics of another site. The file then stays as it is.
 func (m *metricsRecorder) enterSite(s *site) error {
 	m.site, m.figures.Site = s, s.inv.Site
 	if m.path == "" {
 		return nil
 	}
-	old, err := readMetrics(m.path)
-	if err == nil && old.Site() != "" && old.Site() != s.inv.Site {
-		err = fmt.Errorf("%s has the metrics of site %s; name another file for %s, or remove it", m.path, old.Site(), s.inv.Site)
+	_, err := m.readOwnMetrics()
+	if err != nil {
+		m.path = ""
 	}
 	return err
+}
+
+// readOwnMetrics reads the file. Its error names another site that has the file.
+func (m *metricsRecorder) readOwnMetrics() (metrics.File, error) {
+	old, err := readMetrics(m.path)
+	if err != nil {
+		return metrics.File{}, err
+	}
+	if other, own := old.Site(), m.figures.Site; other != "" && own != "" && other != own {
+		return metrics.File{}, fmt.Errorf("%s has the metrics of site %s; name another file for %s, or remove it", m.path, other, own)
+	}
+	return old, nil
 }
 
 // noteStatus notes the state of the whole site, which commands with a limit do not know.
@@ -106,7 +118,7 @@ func (m *metricsRecorder) writeFile() error {
 	}
 	leave := lockFolder(filepath.Dir(m.path))
 	defer leave()
-	old, err := readMetrics(m.path)
+	old, err := m.readOwnMetrics() // a command of another site may have written the file meanwhile
 	if err != nil {
 		return err
 	}
