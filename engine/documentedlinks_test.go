@@ -59,6 +59,18 @@ func TestNamedPagesExist(t *testing.T) {
 	}
 }
 
+// TestReadmeNamesGo checks that the README names the version of Go that the module needs. A Debian may have an older one.
+func TestReadmeNamesGo(t *testing.T) {
+	module, err := os.ReadFile("../go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	version := regexp.MustCompile(`(?m)^go (\S+)$`).FindSubmatch(module)
+	if version == nil || !strings.Contains(readTexts(t, "README.md")["README.md"], "Go "+string(version[1])+" or newer") {
+		t.Errorf("README.md does not name Go %s", version)
+	}
+}
+
 // TestPagesAreShort checks that a page has one job: a page that is not generated
 // has at most maxPageLines lines.
 func TestPagesAreShort(t *testing.T) {

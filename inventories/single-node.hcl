@@ -5,8 +5,9 @@
 
 site "edge" {
   ssh {
-    user   = "core"
-    become = "sudo"
+    user        = "core"
+    known_hosts = "known_hosts" # always strict: collect the keys first
+    become      = "sudo"
   }
 }
 

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -42,6 +43,21 @@ func TestExamples(t *testing.T) {
 	}
 	if loaded < 12 {
 		t.Errorf("only %d examples", loaded)
+	}
+}
+
+// TestInventoriesNameKnownHosts checks that the keys of all hosts are where inventories/README.md collects them: beside the inventory.
+func TestInventoriesNameKnownHosts(t *testing.T) {
+	for _, p := range []string{"three-nodes.hcl", "single-node.hcl", "large"} {
+		l, err := inventory.Load(inventory.Source{FS: os.DirFS("../.."), Paths: []string{"inventories/" + p}, Home: "/home/ann", Env: exampleVariable})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, h := range l.Inventory.Hosts {
+			if want := []string{l.Dir + "/known_hosts"}; !slices.Equal(h.SSH.KnownHosts, want) {
+				t.Fatalf("%s: %s has %s, not %s", p, h.Name, h.SSH.KnownHosts, want)
+			}
+		}
 	}
 }
 
