@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/empty"
@@ -42,17 +43,27 @@ func (s source) writeImage(programs string, arches []string, out string) error {
 	defer func() { _ = os.RemoveAll(work) }()
 	written, err := layout.Write(work, empty.Index)
 	if err == nil {
-		err = written.AppendIndex(index, layout.WithAnnotations(map[string]string{"org.opencontainers.image.ref.name": s.version}))
+		err = written.AppendIndex(index, layout.WithAnnotations(map[string]string{"org.opencontainers.image.ref.name": imageTag(s.version)}))
 	}
 	if err != nil {
 		return err
 	}
-	file := filepath.Join(out, "holdfast_"+s.version+".oci.tar")
+	file := filepath.Join(out, "holdfast_"+imageTag(s.version)+".oci.tar")
 	if err := s.archiveFolder(work, file); err != nil {
 		return err
 	}
 	fmt.Println("created image:", file)
 	return nil
+}
+
+// notInTags are the characters that a version of a package may have, and a tag of an image may not.
+var notInTags = regexp.MustCompile(`[^0-9A-Za-z_.-]`)
+
+// imageTag returns the version as a tag of an image.
+func imageTag(version string) string {
+	const longest = 128
+	tag := notInTags.ReplaceAllString(version, "-")
+	return tag[:min(len(tag), longest)]
 }
 
 // makeImage returns the image for an architecture. It has one layer.

@@ -14,10 +14,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-containerregistry/pkg/name"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/layout"
 	"github.com/google/go-containerregistry/pkg/v1/validate"
 )
+
+// stubVersion has all characters that a version may have, and a tag may not.
+const stubVersion = "0.0.0~20261121080000.aaaaaaaaaaaa+changed"
 
 // imageOfStubs returns the archive of an image with stubs of the program.
 func imageOfStubs(t *testing.T) []byte {
@@ -30,11 +34,11 @@ func imageOfStubs(t *testing.T) []byte {
 			t.Fatal(err)
 		}
 	}
-	src := source{dir: root, commit: strings.Repeat("a", 40), version: "0.1.0", time: time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)}
+	src := source{dir: root, commit: strings.Repeat("a", 40), version: stubVersion, time: time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)}
 	if err := src.writeImage(programs, []string{"amd64", "arm64"}, out); err != nil {
 		t.Fatal(err)
 	}
-	archive, err := os.ReadFile(filepath.Join(out, "holdfast_0.1.0.oci.tar"))
+	archive, err := os.ReadFile(filepath.Join(out, "holdfast_"+imageTag(stubVersion)+".oci.tar"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,6 +90,33 @@ func TestImage(t *testing.T) {
 		}
 		if !slices.Equal(got, want) {
 			t.Errorf("%s has\n%s", arch, strings.Join(got, "\n"))
+		}
+	}
+}
+
+// TestTag: the file and the image are named by a tag that a registry takes. The label has the version itself.
+func TestTag(t *testing.T) {
+	for version, want := range map[string]string{
+		stubVersion: "0.0.0-20261121080000.aaaaaaaaaaaa-changed", "0.1.0": "0.1.0", "1.0.0~rc1+é": "1.0.0-rc1--", strings.Repeat("1", 200): strings.Repeat("1", 128),
+	} {
+		tag := imageTag(version)
+		if tag != want {
+			t.Errorf("%s becomes %s, not %s", version, tag, want)
+		}
+		if _, err := name.NewTag("registry.example/holdfast:"+tag, name.StrictValidation); err != nil {
+			t.Error(err)
+		}
+	}
+	archive := imageOfStubs(t)
+	eachEntry(t, bytes.NewReader(archive), func(h *tar.Header, data []byte) {
+		if h.Name == "index.json" && !strings.Contains(string(data), `"`+imageTag(stubVersion)+`"`) {
+			t.Errorf("the image does not have the tag: %s", data)
+		}
+	})
+	for arch, image := range readImages(t, archive) {
+		config, err := image.ConfigFile()
+		if err != nil || config.Config.Labels["org.opencontainers.image.version"] != stubVersion {
+			t.Errorf("%s: %+v: %v", arch, config.Config.Labels, err)
 		}
 	}
 }

@@ -34,7 +34,7 @@ func main() {
 func run(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("holdfast-package", flag.ContinueOnError)
 	out := flags.String("out", "dist", "folder for the packages; it is made if it is missing")
-	version := flags.String("version", "", "version of the packages (default: 0.0.0~ with date and commit)")
+	version := flags.String("version", "", "version of the packages (default: 0.0.0~ with time and commit)")
 	arches := flags.String("arch", "amd64,arm64", "architectures, with commas")
 	changed := flags.Bool("allow-changes", false, "also package changes that are not committed, to try them; nobody can make these packages again")
 	if err := flags.Parse(args); err != nil {
@@ -110,8 +110,7 @@ type source struct {
 	changed bool      // the checkout has changes that are not committed
 }
 
-// readSource describes the checkout around the current folder. Its version sorts before
-// every release, and by the day of its commit.
+// readSource describes the checkout around the current folder.
 func readSource(ctx context.Context) (source, error) {
 	text, err := place{}.runCommand(ctx, "git", "rev-parse", "--show-toplevel")
 	if err != nil {
@@ -128,10 +127,15 @@ func readSource(ctx context.Context) (source, error) {
 		return s, fmt.Errorf("time of the commit: %w", err)
 	}
 	s.commit, s.time = hash, time.Unix(at, 0).UTC()
-	s.version = "0.0.0~" + s.time.Format("20060102") + "." + hash[:12]
+	s.version = developmentVersion(s.time, hash)
 	text, err = here.runCommand(ctx, "git", "status", "--porcelain")
 	s.changed = text != ""
 	return s, err
+}
+
+// developmentVersion returns the version of a commit. It sorts before every release, and by the second of the commit.
+func developmentVersion(at time.Time, hash string) string {
+	return "0.0.0~" + at.UTC().Format("20060102150405") + "." + hash[:12]
 }
 
 // place is where a command runs: its folder, and variables besides those of this process.

@@ -6,5 +6,5 @@ remove | 0) ;; # of dpkg; of rpm: no version stays
 *) exit 0 ;;
 esac
 if [ -d /run/systemd/system ]; then
-	systemctl stop 'holdfast@*.timer'
+	systemctl stop 'holdfast@*.timer' 'holdfast-status@*.timer'
 fi

@@ -30,9 +30,11 @@ if [ -e /usr/bin/man ]; then
 	man -w holdfast holdfast-apply holdfast-etcd-members-apply
 fi
 if [ -e /usr/bin/systemd-analyze ]; then
-	systemd-analyze verify /usr/lib/systemd/system/holdfast@.service /usr/lib/systemd/system/holdfast@.timer >/root/verify 2>&1
+	systemd-analyze verify /usr/lib/systemd/system/holdfast@.* /usr/lib/systemd/system/holdfast-status@.* >/root/verify 2>&1
 	[ ! -s /root/verify ]
-	systemd-analyze security --offline=true --threshold=20 holdfast@.service # more than 2.0 fails
+	for unit in holdfast@.service holdfast-status@.service; do
+		systemd-analyze security --offline=true --threshold=20 "$unit" # more than 2.0 fails
+	done
 	systemd-tmpfiles --create /usr/lib/tmpfiles.d/holdfast.conf
 	listState | cmp /root/before -
 fi
