@@ -113,23 +113,32 @@ func openingOf(w engine.Window, now time.Time, days int) (opening, bool) {
 const minutesOfDay = 24 * 60
 
 // wallClock returns the moment at which the clocks of the zone show that many
-// minutes after midnight of a day. Some times occur twice on that day, or not
-// at all. For these times wallClock returns the same as time.Date: one of the
-// two moments, or a moment that is too early or too late by the change of the
-// clocks. wallClock never returns a moment on another day. If the clocks skip
-// midnight, or a whole day as in Samoa in 2011, it returns the moment of that
-// change.
+// minutes after midnight of a day. For a time that occurs twice on that day,
+// wallClock returns one of the two moments, as time.Date does. For a time that
+// the clocks skip, it returns a moment that is too late by the change of the
+// clocks, also in zones where time.Date returns one that is too early: no window
+// opens before its time. wallClock never returns a moment on another day. If the
+// clocks skip midnight, or a whole day as in Samoa in 2011, it returns the moment
+// of that change.
 func wallClock(day time.Time, minutes int, loc *time.Location) time.Time {
 	y, m, d := day.Date()
 	want := time.Date(y, m, d, 0, minutes, 0, 0, time.UTC)
 	t := time.Date(y, m, d, 0, minutes, 0, 0, loc)
+	if early := want.Sub(shownTime(t)); t.Day() == want.Day() && early > 0 {
+		return t.Add(early)
+	}
 	if t.Day() == want.Day() {
 		return t
 	}
-	_, offset := t.Zone()
 	before, after := t.ZoneBounds()
-	if t.Add(time.Duration(offset) * time.Second).Before(want) {
+	if shownTime(t).Before(want) {
 		return after
 	}
 	return before
+}
+
+// shownTime returns what the clocks of its zone show at t, as a time in UTC.
+func shownTime(t time.Time) time.Time {
+	_, offset := t.Zone()
+	return t.UTC().Add(time.Duration(offset) * time.Second)
 }

@@ -226,10 +226,16 @@ func TestWindowsWhereClocksChange(t *testing.T) {
 			[]string{"2026-03-08 01:00 -0500 to 2026-03-08 05:00 -0400"},
 		},
 		{
-			"spring, within the gap: an hour early", "America/New_York",
+			"spring, within the gap: an hour late", "America/New_York",
 			[]string{"02:15-02:45"},
 			"2026-03-08",
-			[]string{"2026-03-08 01:15 -0500 to 2026-03-08 01:45 -0500"},
+			[]string{"2026-03-08 03:15 -0400 to 2026-03-08 03:45 -0400"},
+		},
+		{
+			"spring, out of the gap: never early", "America/New_York",
+			[]string{"02:30-06:00"},
+			"2026-03-08",
+			[]string{"2026-03-08 03:30 -0400 to 2026-03-08 06:00 -0400"},
 		},
 		{
 			"autumn, within the hour that comes twice: once", "America/New_York",
