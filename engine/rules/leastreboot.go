@@ -152,9 +152,15 @@ func rebootClassOf(kind engine.Kind, name string) string {
 }
 
 // classOfPath returns the class of a path, "" if there is none. A file of a unit has
-// the class of the unit.
+// the class of the unit. A file below /usr/local/lib has the class that it would have
+// below /usr/lib: systemd and kmod read both.
 func classOfPath(name string) string {
 	name = path.Clean(name)
+	for _, local := range []string{"/usr/local/lib/", "/var/usrlocal/lib/"} { // on ostree hosts, /usr/local is a link to /var/usrlocal
+		if rest, ok := strings.CutPrefix(name, local); ok {
+			name = "/usr/lib/" + rest
+		}
+	}
 	for _, c := range rebootClasses {
 		if slices.ContainsFunc(c.Paths, func(tree string) bool { return isInTree(name, tree) }) {
 			return c.Name
