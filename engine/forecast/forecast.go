@@ -200,8 +200,10 @@ func (f *maker) addStaging() engine.Duration {
 // the time after it. A run does not wait for a window that has closed.
 func (f *maker) addBatch(b engine.Batch, now time.Time) (engine.BatchForecast, time.Time) {
 	var takes engine.Duration
+	disrupted := map[string]bool{} // pools with a host that is disrupted; a batch waits only for their windows
 	for _, host := range b.Hosts {
 		if hp := f.hosts[host]; hp != nil {
+			disrupted[hp.Pool] = disrupted[hp.Pool] || hp.Disruptive()
 			f.disrupts = f.disrupts || !hp.NonDisruptive()
 			takes = max(takes, f.durationOf(hp, work{reboot: rebootOf(*hp)}))
 		}
@@ -210,8 +212,7 @@ func (f *maker) addBatch(b engine.Batch, now time.Time) (engine.BatchForecast, t
 	out := engine.BatchForecast{Begins: begins}
 	for _, name := range b.Pools {
 		p := f.pools[name]
-		ok, opens := window.MayBegin(p.Windows, begins, p.Takes())
-		if !ok {
+		if ok, opens := window.MayBegin(p.Windows, begins, p.Takes()); !ok && disrupted[name] {
 			out.MissesWindow, out.Opens = true, laterOf(out.Opens, opens)
 		}
 	}

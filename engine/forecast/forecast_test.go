@@ -32,6 +32,7 @@ func drawInput(t *rapid.T) forecast.Input {
 		if rapid.Bool().Draw(t, "reboots") {
 			hp.Reboot = &engine.Reboot{Kind: rapid.SampledFrom([]engine.RebootKind{engine.SoftReboot, engine.FullReboot}).Draw(t, "kind")}
 			hp.Stage = []engine.Step{{Name: "stage"}}
+			hp.Actions = []engine.Action{{Type: engine.RebootAction}}
 		}
 		in.Plan.Hosts = append(in.Plan.Hosts, hp)
 		in.Plan.Lanes = append(in.Plan.Lanes, engine.Lane{Hosts: []string{hp.Host}})
@@ -54,8 +55,8 @@ func drawTime(t *rapid.T) engine.Duration {
 }
 
 // TestForecastIsConsistent checks that batches follow each other, that soaks
-// count, and that a batch runs only when all windows of its pools have time for
-// it; and that nothing is told about hosts of which nothing is known.
+// count, and that a batch runs only when all windows of the pools that it disrupts have
+// time for it; and that nothing is told about hosts of which nothing is known.
 func TestForecastIsConsistent(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := drawInput(t)
@@ -73,7 +74,8 @@ func TestForecastIsConsistent(t *testing.T) {
 				t.Fatalf("batch %d begins at %s, before its soak ends at %s", i+1, b.Begins, soaked)
 			}
 			pool := in.Pools[slices.IndexFunc(in.Pools, func(p engine.Pool) bool { return p.Name == in.Plan.Batches[i].Pools[0] })]
-			if ok, opens := window.MayBegin(pool.Windows, b.Begins, pool.Takes()); ok == b.MissesWindow || !ok && !opens.Equal(b.Opens) {
+			ok, opens := window.MayBegin(pool.Windows, b.Begins, pool.Takes())
+			if misses := !ok && in.Plan.Hosts[i].Disruptive(); misses != b.MissesWindow || misses && !opens.Equal(b.Opens) {
 				t.Fatalf("batch %d: %+v, but the window has time: %v", i+1, b, ok)
 			}
 			if b.MissesWindow {
@@ -123,7 +125,7 @@ func TestForecast(t *testing.T) {
 			Hosts: []engine.HostPlan{
 				{Host: "a", Pool: "p", Reboot: reboot, Stage: stage},
 				{Host: "b", Pool: "p", Reboot: reboot, Stage: stage},
-				{Host: "c", Pool: "q"},
+				{Host: "c", Pool: "q", Actions: []engine.Action{{Type: engine.DrainAction}}},
 			},
 			Lanes: []engine.Lane{{Hosts: []string{"a", "b"}}},
 			Batches: []engine.Batch{
