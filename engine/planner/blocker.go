@@ -68,8 +68,8 @@ func (w *poolState) describeLoginTrial() string {
 }
 
 // findPoolBlocker checks window, failure budget, canaries, soak and skew of the pool. An
-// adopted host passes the failure budget and the canaries, because it is disrupted
-// already.
+// adopted host passes the failure budget and the soak, because it is disrupted
+// already, and the canaries, if no other host of the pool is in the batch.
 func (sc *scheduler) findPoolBlocker(hp *engine.HostPlan, w *poolState) *blocker {
 	adopted := sc.adopted[hp.Host]
 	switch {
@@ -77,7 +77,7 @@ func (sc *scheduler) findPoolBlocker(hp *engine.HostPlan, w *poolState) *blocker
 		return &blocker{kind: engine.Closed, reason: w.describeClosedWindow}
 	case !adopted && w.exceedsFailureBudget():
 		return &blocker{kind: engine.Blocked, reason: w.describeFailures}
-	case !adopted && w.canarySeats() <= 0:
+	case w.canarySeats() <= 0 && (!adopted || w.seats.inBatch > 0): // the first host is down already; the others wait until it shows that the work is good
 		return &blocker{kind: engine.Blocked, reason: func() string { return "canaries of the pool go first" }}
 	case !adopted && sc.waitForSoak && w.soakLeft > 0:
 		return &blocker{kind: engine.Blocked, reason: func() string { return "canaries of the pool still have to run for " + w.soakLeft.String() }}

@@ -75,6 +75,25 @@ func TestHostLeftBehindWaitsForNoSoak(t *testing.T) {
 	}
 }
 
+// TestHostsLeftBehindAreCanariesToo: hosts that a dead run left behind are recovered although they are more than the canaries,
+// but not all at once: their work may be another one than that of the dead run, which nobody has tried. They wait for no soak.
+func TestHostsLeftBehindAreCanariesToo(t *testing.T) {
+	left := machine{work: "reboot", hold: "dead"}
+	w := &world{
+		pools: []engine.Pool{{Name: "worker", MaxUnavailable: engine.CountOrPercent{Count: 4}, Canary: &engine.Canary{Hosts: engine.CountOrPercent{Count: 1}, Soak: engine.Duration(60e9)}}},
+	}
+	for i := range 4 {
+		w.hosts = append(w.hosts, worker(i).in(left))
+	}
+	var got []string
+	for _, b := range planner.NewPlan(w.input()).Batches {
+		got = append(got, strings.Join(b.Hosts, " "))
+	}
+	if want := "worker-0|worker-1 worker-2 worker-3"; strings.Join(got, "|") != want {
+		t.Errorf("got %s, not %s", strings.Join(got, "|"), want)
+	}
+}
+
 // If several pools share a batch, the plan names the pools whose hosts are
 // canaries.
 func TestSharedCanaryBatch(t *testing.T) {
