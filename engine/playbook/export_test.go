@@ -101,3 +101,6 @@ func IsTranslated(text string) bool {
 	}
 	return search(&root)
 }
+
+// FindJinja is findJinja.
+var FindJinja = findJinja

@@ -139,14 +139,10 @@ func (v *variables) playValue(name string, n *yaml.Node) (variable, bool) {
 	return variable{cty.StringVal(s), s}, ok
 }
 
-// jinjaExpression matches expressions that Ansible would replace. It does not
-// match {{.Names}} and {{json .}}, which belong to podman.
-var jinjaExpression = regexp.MustCompile(`\{\{-?\s*([A-Za-z_]\w*)(?:[.\[][^}]*)?\s*(?:\|[^}]*)?-?\}\}`)
-
 // expandReferences replaces ${var.NAME}. As in HCL, $${ stands for ${.
 func (v *variables) expandReferences(n *yaml.Node, s string) (string, bool) {
-	if m := jinjaExpression.FindStringSubmatchIndex(s); m != nil && s[m[2]:m[3]] != "end" && s[m[2]:m[3]] != "else" {
-		v.l.errs.addProblem(v.l.textPlace(n, m[0], m[1]-m[0]), "Jinja is not evaluated", "a variable is written ${var.NAME}")
+	if start, end, found := findJinja(s); found {
+		v.l.errs.addProblem(v.l.textPlace(n, start, end-start), "Jinja is not evaluated", "a variable is written ${var.NAME}")
 		return "", false
 	}
 	var b strings.Builder
