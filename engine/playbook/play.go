@@ -63,7 +63,7 @@ func (l *loader) readPlay(n *yaml.Node) engine.Play {
 	if l.dropped != "" && len(l.allTasks) == 0 && len(p.PreTasks)+len(p.PostTasks) == 0 {
 		l.refuseEmptyPlay(n, l.dropped)
 	}
-	l.refuseUnusedLists(entries)
+	l.refuseUnusedLists(entries, p)
 	l.refuseRebootAfterStage(entries[mainTasks].value, p)
 	return normalizeTaskLists(p)
 }
@@ -85,21 +85,31 @@ func (l *loader) refuseRebootAfterStage(n *yaml.Node, p engine.Play) {
 
 // refuseUnusedLists refuses pre_tasks and post_tasks that would never run.
 // These lists run before and after the changes of a host, but staging and
-// snapshots are done earlier.
-func (l *loader) refuseUnusedLists(entries map[string]entry) {
-	done := func(t engine.Task) bool {
-		return t.Module != engine.StageTask && t.Module != engine.EtcdSnapshotTask
-	}
-	if len(l.allTasks) == 0 || slices.ContainsFunc(l.allTasks, done) {
+// snapshots are done earlier. With --tags, the selected tasks decide, too.
+func (l *loader) refuseUnusedLists(entries map[string]entry, p engine.Play) {
+	if len(l.allTasks) > 0 && !slices.ContainsFunc(l.allTasks, changesHosts) {
+		for _, list := range []string{preTasks, postTasks} {
+			e, ok := entries[list]
+			if !ok || e.value.Kind != yaml.SequenceNode || list == preTasks && l.hasOnlySnapshots(e.value) {
+				continue
+			}
+			l.addProblem(e.key, list+" would never run, because the play only has "+l.allTasks[0].Module, "move them to the tasks of another play")
+		}
 		return
 	}
-	for _, list := range []string{preTasks, postTasks} {
-		e, ok := entries[list]
-		if !ok || e.value.Kind != yaml.SequenceNode || list == preTasks && l.hasOnlySnapshots(e.value) {
-			continue
-		}
-		l.addProblem(e.key, list+" would never run, because the play only has "+l.allTasks[0].Module, "move them to the tasks of another play")
+	if len(p.Tasks) == 0 || slices.ContainsFunc(p.Tasks, changesHosts) {
+		return
 	}
+	selected := map[string][]engine.Task{preTasks: p.PreTasks, postTasks: p.PostTasks}
+	for _, list := range []string{preTasks, postTasks} {
+		if slices.ContainsFunc(selected[list], func(t engine.Task) bool { return list == postTasks || t.Module != engine.EtcdSnapshotTask }) {
+			l.addProblem(entries[list].key, list+" would never run, because the tags leave only "+p.Tasks[0].Module+" of the tasks", "select a task that changes the hosts, too, or move them to another play")
+		}
+	}
+}
+
+func changesHosts(t engine.Task) bool {
+	return t.Module != engine.StageTask && t.Module != engine.EtcdSnapshotTask
 }
 
 func (l *loader) hasOnlySnapshots(list *yaml.Node) bool {
