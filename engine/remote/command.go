@@ -46,7 +46,8 @@ const (
 	passwordPrompt = "holdfast-password:"
 	lastLine       = "#holdfast-end"
 	launcher       = `echo ` + readyWord + `; echo ` + readyWord + ` >&2; ` +
-		`IFS= read -r n || exit 125; s=$(dd bs="$n" count=1 iflag=fullblock 2>/dev/null); ` +
+		`IFS= read -r n || exit 125; s=$(dd bs="$n" count=1 iflag=fullblock 2>/dev/null) || ` +
+		`{ echo "dd of coreutils does not run: it is missing, or sudoers has noexec for this account" >&2; exit 125; }; ` +
 		`case $s in *"` + lastLine + `") ;; *) echo "the script did not arrive whole" >&2; exit 125;; esac; eval "unset n s; $s"`
 
 	lineUser     = `exec env LC_ALL=C sh -c '` + launcher + `'`

@@ -50,6 +50,20 @@ func TestSudo(t *testing.T) {
 	}
 }
 
+// TestWithoutDd: with noexec in sudoers, the shell starts and cannot start dd. The error names the cause; the network is fine.
+func TestWithoutDd(t *testing.T) {
+	t.Parallel()
+	s := sshtest.Start(t, sshtest.Config{Sudo: "nopasswd"})
+	if err := os.WriteFile(filepath.Join(s.Dir, "bin", "dd"), []byte("#!/bin/sh\nexit 126\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	h := dialTarget(t, newDialer(t, remote.Options{Secrets: newSecrets()}), targetOf(s))
+	r := mustRun(t, h, remote.Command{Script: "touch ran", Become: true})
+	if r.Code == 0 || !strings.Contains(r.Stderr, "dd of coreutils does not run") || !strings.Contains(r.Stderr, "noexec") || strings.Contains(r.Stderr, "whole") {
+		t.Errorf("%+v", r)
+	}
+}
+
 func TestSudoRefuses(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
