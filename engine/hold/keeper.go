@@ -110,6 +110,9 @@ func (k Keeper) Take(ctx context.Context, host string, h engine.Hold, t engine.T
 	if t.For == engine.KeepEnd {
 		return k.judgeOwn(reply, err, "write the hold again", notOurs)
 	}
+	if err == nil && reply.Code == hostscript.ScriptBusy { // somebody else works on the host
+		return &engine.Failure{Kind: engine.HeldFailure, Cause: textutil.Printable(hostscript.DescribeHolder(reply))}
+	}
 	return k.judgeReply(reply, err, "take the hold", "")
 }
 
@@ -130,10 +133,18 @@ func (k Keeper) judgeOwn(reply engine.Output, err error, task, heldPrefix string
 // notOurs begins the cause of a failure because the run has lost its hold to somebody else.
 const notOurs = "the hold is not ours any more: "
 
+// failTries is how often Fail tries to write while another script has the lock of the hold, each time for the 30 s that a
+// script waits for it. The other script may be a command of a playbook that runs on after its connection was lost.
+const failTries = 4
+
 // Fail writes the cause of a failure, its step and its NotBooted into the hold of the run of Owner, which then has no end.
 func (k Keeper) Fail(ctx context.Context, host string, f engine.Failure) error {
-	script := hostscript.FailHoldScript(k.Owner, f.Cause, f.Step, f.NotBooted)
-	return k.write(ctx, host, Script{FailScript, script, writeTimeout}, "write the reason into the hold")
+	script := Script{FailScript, hostscript.FailHoldScript(k.Owner, f.Cause, f.Step, f.NotBooted), writeTimeout}
+	reply, err := k.Run(ctx, host, script)
+	for n := 1; n < failTries && err == nil && reply.Code == hostscript.ScriptBusy && ctx.Err() == nil; n++ {
+		reply, err = k.Run(ctx, host, script)
+	}
+	return k.judgeReply(reply, err, "write the reason into the hold", "")
 }
 
 // Release ends the hold of the run of Owner. A host without a hold is not an error.
@@ -165,6 +176,8 @@ func (k Keeper) judgeReply(reply engine.Output, err error, task, heldPrefix stri
 		return err
 	case reply.Code == hostscript.ScriptHeld:
 		return &engine.Failure{Kind: engine.HeldFailure, Cause: heldPrefix + textutil.Printable(hostscript.DescribeHolder(reply))}
+	case reply.Code == hostscript.ScriptBusy: // the hold is as it was
+		return &engine.Failure{Cause: task + ": " + textutil.Printable(hostscript.DescribeHolder(reply))}
 	case reply.Code != 0:
 		return &engine.Failure{Cause: fmt.Sprintf("%s: exit status %d", task, reply.Code), Stderr: k.Secrets.KeepTail(reply.Stderr, 4096)}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -73,6 +74,35 @@ func TestErrorsOfKeepers(t *testing.T) {
 		err := calls[name](keepWith(engine.Output{Code: hostscript.ScriptHeld, Stderr: "hold: the host is not held by this run\n"}, nil), t.Context())
 		if err == nil || err.Error() != "the hold of this run is gone" {
 			t.Errorf("%s without a hold: %v", name, err)
+		}
+	}
+}
+
+// TestBusyLockIsNoLostHold: while another script has the lock, nobody knows of another hold. Only a run that takes a hold
+// leaves the host to others.
+func TestBusyLockIsNoLostHold(t *testing.T) {
+	t.Parallel()
+	calls := maps.Clone(calls)
+	calls["extend"] = func(k hold.Keeper, ctx context.Context) error {
+		return k.Take(ctx, "a", engine.Hold{Run: "r1"}, engine.TakeHold{Digest: theirHold})
+	}
+	for name, call := range calls {
+		tries := 0
+		k := keepWith(engine.Output{}, nil)
+		k.Run = func(context.Context, string, hold.Script) (engine.Output, error) {
+			tries++
+			return engine.Output{Code: hostscript.ScriptBusy, Stderr: "hold: for 30 s the host has been busy with run r1, a command of a playbook; nothing was done, try again when that is over\n"}, nil
+		}
+		var f *engine.Failure
+		err := call(k, t.Context())
+		if !errors.As(err, &f) || (f.Kind == engine.HeldFailure) != (name == "take") || !strings.Contains(f.Cause, "busy with run r1, a command of a playbook") {
+			t.Errorf("%s: %+v", name, f)
+		}
+		if strings.Contains(f.Cause, "gone") || strings.Contains(f.Cause, "not ours") || strings.Contains(f.Cause, "has ended") {
+			t.Errorf("%s: %s", name, f.Cause)
+		}
+		if want := map[bool]int{true: 4, false: 1}[name == "fail"]; tries != want {
+			t.Errorf("%s: tried %d times, not %d", name, tries, want)
 		}
 	}
 }

@@ -47,7 +47,7 @@ func (r *stepRunner) shutDown(ctx context.Context, host string, s engine.Step) e
 		return &engine.Failure{Kind: engine.UnreachableFailure, Cause: "unreachable: " + err.Error(), NotStarted: true}
 	case err != nil:
 		return nil
-	case reply.Code == hostscript.ScriptHeld:
+	case hostscript.IsHeldElsewhere(reply.Code):
 		return &engine.Failure{Kind: engine.HeldFailure, Cause: textutil.Printable(hostscript.DescribeHolder(reply))}
 	case reply.Code != 0:
 		cause := fmt.Sprintf("the host does not shut down: exit status %d", reply.Code)

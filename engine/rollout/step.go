@@ -205,6 +205,7 @@ func (p *Ports) scriptFailure(reply Reply, cause string) *engine.Failure {
 func (p *Ports) scriptRefusal(reply Reply, s engine.Step) *engine.Failure {
 	causes := map[int]engine.Failure{
 		hostscript.ScriptHeld:    {Kind: engine.HeldFailure, Cause: "somebody else holds the host"},
+		hostscript.ScriptBusy:    {Kind: engine.HeldFailure, Cause: "another script of holdfast works on the host; nothing was done"},
 		hostscript.ScriptChanged: {Kind: engine.ChangedFailure, Cause: "the host is not as planned any more; nothing was done"},
 		hostscript.ScriptNoSpace: {Kind: engine.FullFailure, Cause: "too little free space; nothing was done"},
 		hostscript.ScriptCannot:  {Kind: engine.CannotFailure, Cause: "the host refused the change; nothing was changed"},

@@ -17,7 +17,7 @@ func (r *stepRunner) restartSurvivors(ctx context.Context, hp engine.HostPlan, s
 	switch {
 	case err != nil:
 		return &engine.Failure{Kind: engine.UnreachableFailure, Cause: err.Error(), Stderr: r.Secrets.KeepTail(reply.Stderr, 4096)}
-	case reply.Code == hostscript.ScriptHeld:
+	case hostscript.IsHeldElsewhere(reply.Code):
 		return &engine.Failure{Kind: engine.HeldFailure, Cause: cmp.Or(textutil.FirstLine(reply.Stderr), "somebody else holds the host")}
 	case reply.Code != 0:
 		f := r.scriptFailure(reply, fmt.Sprintf("exit status %d", reply.Code))

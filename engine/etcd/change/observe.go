@@ -253,7 +253,7 @@ func replyText(host string, reply engine.Output, err error) (string, error) {
 	switch {
 	case err != nil:
 		return "", &engine.Failure{Host: host, Kind: engine.UnreachableFailure, Cause: err.Error()}
-	case reply.Code == hostscript.ScriptHeld:
+	case hostscript.IsHeldElsewhere(reply.Code):
 		return "", &engine.Failure{Host: host, Kind: engine.HeldFailure, Cause: textutil.Printable(hostscript.DescribeHolder(reply))}
 	case reply.Code != 0:
 		return "", &engine.Failure{Host: host, Cause: fmt.Sprintf("exit status %d: %s", reply.Code, textutil.Printable(textutil.Secrets{}.KeepTail(strings.TrimSpace(reply.Stderr), 1000)))}

@@ -6,7 +6,7 @@ take_lock() {
 	exec 9>>"$holdlock"
 	if command -v flock >/dev/null 2>&1 && ! flock -w 30 9; then
 		printf '%s\n' "hold: for 30 s the host has been busy with $(head -c 200 "$holdlock"); nothing was done, try again when that is over" >&2
-		exit 75
+		exit 82
 	fi
 }
 
