@@ -43,7 +43,11 @@ rm -f "$motdfile" "$motdtext"
 reload=
 for unit in $helpers; do
 	[ -e "$units/$unit.d/$dropin" ] || continue
-	if has_part "$stopped" "\"$unit\"" || systemctl is-enabled --quiet "$unit"; then
+	read_boot_id
+	idle=
+	read -r idle <"$units/$unit.d/$dropin" || :
+	if [ -z "$bootid" ] || [ "$idle" != "# idle in boot $bootid" ]; then idle=; fi
+	if has_part "$stopped" "\"$unit\"" || { [ -z "$idle" ] && systemctl is-enabled --quiet "$unit"; }; then
 		systemctl start "$unit" || printf '%s\n' "hold: $unit does not start again" >&2
 	fi
 	# Last: a drop-in that is left tells the next release to finish this one.

@@ -50,8 +50,10 @@ reload=
 for unit in $helpers; do
 	systemctl cat "$unit" >/dev/null 2>&1 || continue
 	if [ ! -e "$units/$unit.d/$dropin" ]; then
+		idle='' # a helper that somebody has stopped stays so: its first line tells the release
+		systemctl is-active --quiet "$unit" || idle=$(read_boot_id && printf '# idle in boot %s' "$bootid")
 		(umask 022 && mkdir -p "$units/$unit.d" &&
-			printf '[Unit]\nConditionPathExists=!%s\n' "$file" >"$units/$unit.d/$dropin")
+			printf '%s\n[Unit]\nConditionPathExists=!%s\n' "$idle" "$file" >"$units/$unit.d/$dropin")
 		reload=yes
 	fi
 	if ! has_part "$stopped" "\"$unit\"" && systemctl is-active --quiet "$unit"; then
