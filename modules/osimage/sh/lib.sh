@@ -102,6 +102,14 @@ prepare_kind() { :; }
 order_reboot() { systemctl reboot; }
 undo_kind() { :; }
 
+# is_unit_busy reports whether a unit runs, starts or ends. Argument: the unit.
+is_unit_busy() {
+	case $(systemctl show --property=ActiveState --value "$1") in
+	active | activating | deactivating | reloading) ;;
+	*) false ;;
+	esac
+}
+
 unlock_staged() {
 	ostree admin lock-finalization --unlock >/dev/null 2>&1 || :
 	rm -f "$lockfile"

@@ -16,6 +16,8 @@ for trial in /var/lib/holdfast/tx/*/probation; do
 	[ ! -e "$trial" ] || ! is_watched "$trial" || refuse_changed "reboot: a write of holdfast waits for a new login, and is undone without one within minutes; try again then"
 done
 [ -d "$work" ] || mkdir -m 0700 "$work"
+log=$work/finalize.log
+if is_unit_busy "$unit"; then log=/dev/null; else rm -f "$log"; fi # the log of another order has no reason of this one
 script=$(mktemp "$work/finalize.XXXXXX")
 printf '%s\n' "asked=${asked%%.*}" "$job" >"$script"
 say "${kind:+$kind }rebooting$what"
@@ -24,7 +26,7 @@ systemd-run --quiet --collect --wait --unit="$unit" --description="holdfast: ${k
 	code=$?
 	rm -f "$script"
 	[ "$code" != 75 ] || check_hold # check_hold prints who took the host meanwhile
-	tail -n 20 "$work/finalize.log" >&2 || :
+	tail -n 20 "$log" >&2 2>/dev/null || :
 	exit "$code"
 }
 if [ -n "$kind" ] && [ -e "$work/not-$kind" ]; then cat "$work/not-$kind"; fi

@@ -10,17 +10,9 @@ about="holdfast: stage $digest${bastion:+ from bastion $bastion}"
 log=$work/stage.log
 result=$work/stage.result
 
-print_unit_state() { systemctl show --property=ActiveState --value "$unit"; }
-is_unit_busy() {
-	case $(print_unit_state) in
-	active | activating | deactivating | reloading) ;;
-	*) false ;;
-	esac
-}
-
 # await_staged waits until the unit has ended, and reports whether the planned OS is staged.
 await_staged() {
-	while is_unit_busy; do sleep 0.5; done
+	while is_unit_busy "$unit"; do sleep 0.5; done
 	read_staged
 	has_planned_os && has_planned_args || return 1
 	[ "$locked" = yes ] || {
@@ -39,11 +31,11 @@ report_staged() {
 # A transfer from the bastion ends with its connection. If a unit of an earlier
 # connection of the same bastion still runs, it waits for data that will not come, so
 # the script stops the unit. Data that the unit has fetched stay.
-if [ -n "$bastion" ] && is_unit_busy && [ "$(systemctl show --property=Description --value "$unit")" = "$about" ]; then
+if [ -n "$bastion" ] && is_unit_busy "$unit" && [ "$(systemctl show --property=Description --value "$unit")" = "$about" ]; then
 	say "ending the transfer through an earlier connection"
 	systemctl stop "$unit" || :
 fi
-if is_unit_busy; then say "waiting for a staging that is under way"; fi
+if is_unit_busy "$unit"; then say "waiting for a staging that is under way"; fi
 if await_staged; then report_staged; fi
 check_hold
 check_survivors stage
@@ -69,6 +61,7 @@ fi
 script=$(mktemp "$work/stage.XXXXXX")
 printf '%s\n' "port=$port" "$job" >"$script"
 say "staging $digest"
+is_unit_busy "$unit" || rm -f "$log" "$result" # of an earlier staging
 delegate=no nice=19
 if [ "$governed" = yes ]; then delegate=yes nice=0; fi # the job lowers the priority of the staging itself
 # The unit has the lowest priority in every way; docs/hosts.md says which way helps
@@ -79,12 +72,13 @@ systemd-run --quiet --collect --unit="$unit" --description="$about" \
 	--property=Delegate="$delegate" ${after:+"--property=ExecStopPost=/bin/sh -c '$after'"} \
 	/bin/sh "$script" || {
 	rm -f "$script"
-	is_unit_busy || exit 1 # if busy, another run was faster: wait for its unit
+	is_unit_busy "$unit" || exit 1 # if busy, another run was faster: wait for its unit
 }
 if await_staged; then report_staged; fi
 check_hold # a person who took the host has stopped the unit
 
-code=$(cat "$result") || code=1
+code=$(cat "$result" 2>/dev/null) || code=1
+[ -e "$log" ] || say "$unit ended before it staged anything; journalctl --unit=$unit may have the reason" >"$log"
 if [ "$code" = 81 ]; then
 	tail -n 1 "$log" >&2
 	exit 81
