@@ -21,6 +21,11 @@ var (
 	BootIDScript string
 	//go:embed sh/checkboot.sh
 	checkBootScript string
+
+	// InhibitorsScript defines print_inhibitors and is_shutdown_blocked, which find the programs that block a shutdown.
+	//
+	//go:embed sh/inhibitors.sh
+	InhibitorsScript string
 )
 
 // CheckBootScript returns the script that defines is_boot_gone, which compares the

@@ -1,14 +1,13 @@
 package hoststate
 
 import (
-	_ "embed" // for the script
 	"strings"
 
+	"holdfast/engine/hostscript"
 	"holdfast/engine/textutil"
 )
 
-//go:embed sh/inhibitors.sh
-var inhibitorsScript string
+var inhibitorsScript = hostscript.InhibitorsScript + "print_inhibitors\n"
 
 // maxInhibitors is the largest number of inhibitors in the facts.
 const maxInhibitors = 4

@@ -43,6 +43,7 @@ func NewBox(t testing.TB) *Box {
 	b.Write("meta/"+V1+"/version", "1.0")
 	b.Write("proc/sys/kernel/random/boot_id", Boot)
 	b.Write("proc/uptime", "1000.00 9.00")
+	b.Write("run/ostree-booted", "")
 	b.Write("proc/cmdline", "root=LABEL=root rw console=tty0 ostree=/ostree/boot.1/lab/1/0")
 	b.Write("ostree/deploy/lab/deploy/"+V1+".0.origin", "[origin]\nrefspec=lab:lab/stable\n[libostree-transient]\npinned=true")
 	for _, dir := range []string{"units", "run", "var/lib"} {

@@ -95,10 +95,11 @@ func TestAKexecIntoAnotherOS(t *testing.T) {
 		"kexec not ordered":   {func(b *osHost) { b.Write("refuse-kexec", "Failed to connect to bus") }, 1, "Failed to connect to bus", "kexec --unload\n"},
 		"not staged":          {func(b *osHost) { b.Run("ostree admin undeploy 0") }, hostscript.ScriptChanged, "nothing is staged", ""},
 		"a soft reboot since": {func(b *osHost) { b.Write("soft-reboots", "1") }, hostscript.ScriptChanged, "has rebooted", ""},
+		"a program blocks it": {func(b *osHost) { b.blockShutdown() }, hostscript.ScriptChanged, "a program blocks the shutdown (flasher", ""},
 		"held by a person":    {func(b *osHost) { b.Hold(engine.MaintenanceHold, "m1") }, hostscript.ScriptHeld, "someone else", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			longtest.SkipOthers(t, name, "loaded", "the kernel is cut", "does not load", "held by a person")
+			longtest.SkipOthers(t, name, "loaded", "the kernel is cut", "does not load", "a program blocks it", "held by a person")
 			t.Parallel()
 			b := newKexecHost(t)
 			b.Want(b.stage(softUpdate), 0, "staged and locked")

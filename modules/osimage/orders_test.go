@@ -68,3 +68,17 @@ func TestEveryOrderToReboot(t *testing.T) {
 		}
 	}
 }
+
+// TestNoHereDocuments: a bash before 5.1 writes a here-document to /tmp. If that is full, the function that reads it does nothing, and a check
+// may find nothing wrong.
+func TestNoHereDocuments(t *testing.T) {
+	names, err := filepath.Glob("sh/*.sh")
+	if err != nil || len(names) == 0 {
+		t.Fatal(names, err)
+	}
+	for _, name := range names {
+		if text, err := os.ReadFile(name); err != nil || strings.Contains(string(text), "<<") {
+			t.Errorf("%s has a here-document (%v)", name, err)
+		}
+	}
+}

@@ -148,9 +148,21 @@ func TestAPlainReboot(t *testing.T) {
 			b.Write("pending", moduletest.V1+" lab:lab/stable")
 			b.Write("pending-serial", "1")
 		}, hostscript.ScriptChanged, "would boot " + moduletest.V1 + ".1, not the running " + moduletest.V1 + ".0", ""},
-		"taken away again":       {func(b *osHost) { unlock(b); b.Run("ostree admin undeploy 0") }, 0, "rebooting\n", "rebooted unlocked\n"},
-		"no ostree at all":       {func(b *osHost) { b.Write("fail-status", "error: opening repo") }, 0, "rebooting\n", "rebooted unlocked\n"},
-		"status is not known":    {func(b *osHost) { unlock(b); b.Write("fail-status", "error: opening repo") }, 1, "error: opening repo", ""},
+		"taken away again": {func(b *osHost) { unlock(b); b.Run("ostree admin undeploy 0") }, 0, "rebooting\n", "rebooted unlocked\n"},
+		"no ostree at all": {func(b *osHost) {
+			b.Write("fail-status", "error: opening repo")
+			b.Remove("run/ostree-booted")
+		}, 0, "rebooting\n", "rebooted unlocked\n"},
+		"ostree fails":        {func(b *osHost) { b.Write("fail-status", "error: opening repo") }, hostscript.ScriptChanged, "reboot: ostree does not list the deployments, so the OS that the host would boot is not known: error: opening repo; nothing was done\n", ""},
+		"status is not known": {func(b *osHost) { unlock(b); b.Write("fail-status", "error: opening repo") }, hostscript.ScriptChanged, "error: opening repo", ""},
+		"nothing is booted":   {func(b *osHost) { b.Remove("booted") }, 0, "rebooting\n", "rebooted unlocked\n"},
+		"a program blocks it": {func(b *osHost) { b.blockShutdown() }, hostscript.ScriptChanged, "reboot: a program blocks the shutdown (flasher 0 root 990 flash shutdown:sleep firmware block); wait", ""},
+		"a program delays it": {func(b *osHost) {
+			b.blockShutdown()
+			b.Write("blocks", "kubelet 0 root 991 kubelet shutdown wait delay")
+		}, 0, "rebooting\n", "rebooted unlocked\n"},
+		"logind does not answer": {func(b *osHost) { b.silenceLogind(); b.Write("units/systemd-logind.service", "active") }, hostscript.ScriptChanged, "perhaps: systemd-logind does not answer", ""},
+		"logind does not run":    {func(b *osHost) { b.silenceLogind() }, 0, "rebooting\n", "rebooted unlocked\n"},
 		"another boot":           {func(b *osHost) { b.Write("proc/sys/kernel/random/boot_id", "other") }, hostscript.ScriptChanged, "has rebooted", ""},
 		"a soft reboot since":    {func(b *osHost) { b.Write("soft-reboots", "1") }, hostscript.ScriptChanged, "has rebooted", ""},
 		"boot is not known":      {func(b *osHost) { b.Write("fail-show", "Failed to connect to bus") }, hostscript.ScriptChanged, "systemd does not answer", ""},

@@ -380,7 +380,7 @@ func TestAHostThatWouldBootAnotherOSDoesNotMatch(t *testing.T) {
 	onSites(t, []string{"ostree", "ostree 2026.4", "rpm-ostree image", "bootc"}, func(b *osHost, s site, d engine.Desired) {
 		old := b.gatherFacts(d).Booted().Digest
 		script := b.failNewOS(d)
-		killed := strings.ReplaceAll(script, "\n[ \"$late\" -le 90 ] ||", "\nkill -KILL $$\n[ \"$late\" -le 90 ] ||")
+		killed := strings.ReplaceAll(script, "\nif is_order_void; then", "\nkill -KILL $$\nif is_order_void; then")
 		if killed == script {
 			t.Fatal("the script has no such line")
 		}

@@ -76,10 +76,11 @@ func TestASoftRebootIntoAnotherOS(t *testing.T) {
 		"not staged":          {func(b *osHost) { b.Run("ostree admin undeploy 0") }, "yes", hostscript.ScriptChanged, "nothing is staged", ""},
 		"not locked":          {func(b *osHost) { b.Run("ostree admin lock-finalization --unlock") }, "yes", hostscript.ScriptChanged, "is not locked any more", ""},
 		"a soft reboot since": {func(b *osHost) { b.Write("soft-reboots", "1") }, "yes", hostscript.ScriptChanged, "has rebooted", ""},
+		"a program blocks it": {func(b *osHost) { b.blockShutdown() }, "yes", hostscript.ScriptChanged, "a program blocks the shutdown (flasher", ""},
 		"held by a person":    {func(b *osHost) { b.Hold(engine.MaintenanceHold, "m1") }, "yes", hostscript.ScriptHeld, "someone else", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			longtest.SkipOthers(t, name, "prepared", "cannot, must", "cannot, in full", "not staged", "held by a person")
+			longtest.SkipOthers(t, name, "prepared", "cannot, must", "cannot, in full", "not staged", "a program blocks it", "held by a person")
 			t.Parallel()
 			b := newSoftHost(t)
 			b.Want(b.stage(softUpdate), 0, "staged and locked")

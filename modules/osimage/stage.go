@@ -51,6 +51,8 @@ var (
 	plainRebootScript string
 	//go:embed sh/sync.sh
 	syncScript string
+	//go:embed sh/ordercheck.sh
+	orderCheckScript string
 	//go:embed sh/order.sh
 	orderScript string
 	//go:embed sh/softorder.sh
@@ -93,11 +95,11 @@ func shareStageFunctions(tool string) *engine.SharedText {
 }
 
 func shareRebootJob(kind string) *engine.SharedText {
-	return engine.ShareText(libScript + kind + hostscript.BootIDScript + hostscript.SurvivorsScript() + rebootScript)
+	return engine.ShareText(libScript + kind + hostscript.BootIDScript + hostscript.SurvivorsScript() + hostscript.InhibitorsScript + rebootScript)
 }
 
 func shareOrder(check string) *engine.SharedText {
-	return engine.ShareText(libScript + check + orderScript)
+	return engine.ShareText(libScript + hostscript.InhibitorsScript + orderCheckScript + check + orderScript)
 }
 
 func shareRollbackJob(tool string) *engine.SharedText {

@@ -2,7 +2,7 @@
 # the script ends before it changes anything. It needs: boot (ID of the boot in the
 # plan), and survivors.sh.
 if is_boot_gone; then refuse_changed "finalize: $problem"; fi
-read_staged
+read_staged || refuse_changed "finalize: ostree admin status fails, so the staged OS is not known"
 [ -n "$staged" ] || refuse_changed "finalize: nothing is staged"
 has_planned_os || refuse_changed "finalize: $staged is staged, which is not $digest"
 [ "$locked" = yes ] || refuse_changed "finalize: $staged is not locked any more"

@@ -100,7 +100,7 @@ load_kernel() {
 	problem="somebody has loaded a kernel, which kexec --unload undoes"
 	if is_loaded; then return 1; fi
 	ours=yes
-	problem=$(timeout 60 kexec -s -l "$bootdir$linux" --initrd="$bootdir$initrd" --command-line="$options" 2>&1) || {
+	problem=$(timeout -k 5 60 kexec -s -l "$bootdir$linux" --initrd="$bootdir$initrd" --command-line="$options" 2>&1) || {
 		problem="kexec does not load ${entry##*/}: $problem"
 		return 1
 	}

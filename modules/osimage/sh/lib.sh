@@ -16,10 +16,10 @@ refuse_changed() {
 
 # read_staged sets staged to COMMIT.SERIAL of the staged deployment, or to nothing, and locked
 # to yes or no. It asks ostree with every driver, because rpm-ostree does not report a
-# lock that is only in the deployment.
+# lock that is only in the deployment. It fails if ostree does.
 read_staged() {
 	staged='' locked=''
-	read_status note_staged
+	read_status note_staged || return 1
 	if [ "$locked" = no ] && [ -e "$lockfile" ]; then locked=yes; fi
 }
 
@@ -28,6 +28,16 @@ note_staged() {
 	staged=$id locked=no
 	case $marks in *' (finalization locked)'*) locked=yes ;; esac
 	return 1
+}
+
+# has_unlocked_staged reports whether a staged deployment would take effect at a reboot, or whether that is not known. It sets
+# problem.
+has_unlocked_staged() {
+	[ -e "$deployment" ] || return 1
+	problem="a deployment is staged, and ostree does not report whether it is locked"
+	read_staged || return 0
+	problem="${staged:-a deployment that ostree does not list} is staged and not locked, so it would boot that; ostree admin undeploy 0 takes it away"
+	[ "$locked" != yes ]
 }
 
 # commit_is_os reports whether a commit is the OS with that digest: the digest is the commit,
@@ -73,8 +83,9 @@ print_metadata() { ostree show --repo="$repo" --print-metadata-key="$1" "$commit
 
 # lock_staged prevents the staged deployment from taking effect at a reboot. Before ostree
 # 2023.8 this file is the only lock. Later versions obey it, too.
+# From 2023.8 on, ostree waits for a program that changes the deployments.
 lock_staged() {
-	ostree admin lock-finalization >/dev/null 2>&1 || {
+	timeout -k 5 30 ostree admin lock-finalization >/dev/null 2>&1 || {
 		mkdir -p "${lockfile%/*}"
 		: >"$lockfile"
 	}
@@ -108,11 +119,4 @@ is_unit_busy() {
 	active | activating | deactivating | reloading) ;;
 	*) false ;;
 	esac
-}
-
-unlock_staged() {
-	ostree admin lock-finalization --unlock >/dev/null 2>&1 || :
-	rm -f "$lockfile"
-	read_staged
-	[ "$locked" = no ]
 }

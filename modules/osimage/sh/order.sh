@@ -3,18 +3,6 @@
 # which the order arrived).
 kind=${kind:-}
 
-# is_watched reports whether a write on probation still has its watch, which holds the lock of writes. A power cut ends the
-# watch and leaves the directory.
-is_watched() {
-	if ! command -v flock >/dev/null 2>&1; then
-		watch=$(cat "${1%/*}/watcher" 2>/dev/null) && kill -0 "$watch" 2>/dev/null
-	elif [ ! -e /var/lib/holdfast/write.lock ] || flock -n /var/lib/holdfast/write.lock true; then
-		return 1
-	fi
-}
-for trial in /var/lib/holdfast/tx/*/probation; do
-	[ ! -e "$trial" ] || ! is_watched "$trial" || refuse_changed "reboot: a write of holdfast waits for a new login, and is undone without one within minutes; try again then"
-done
 [ -d "$work" ] || mkdir -m 0700 "$work"
 log=$work/finalize.log
 if is_unit_busy "$unit"; then log=/dev/null; else rm -f "$log"; fi # the log of another order has no reason of this one

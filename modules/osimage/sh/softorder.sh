@@ -20,7 +20,7 @@ note_target() {
 	case $marks in *' (soft-reboot)'*) target=$target$id ;; esac
 }
 
-prepare_target() { problem=$(timeout 60 ostree admin prepare-soft-reboot 0 2>&1); } # the deployment is the first, staged or finalized
+prepare_target() { problem=$(timeout -k 5 60 ostree admin prepare-soft-reboot 0 2>&1); } # the deployment is the first, staged or finalized
 
 # stop_finalization stops the unit that finalizes an unlocked deployment when it is stopped, and the unit that helps it. No soft
 # reboot stops the second one, so it would be killed, and would count as failed.
@@ -55,7 +55,8 @@ prepare_soft() {
 
 prepare_kind() {
 	rm -f "$notsoft"
-	if prepare_soft && { [ -z "$digest" ] || finalize_staged; }; then return 0; fi
+	# An order that is void by now is refused next, and ostree has finalized nothing.
+	if prepare_soft && { [ -z "$digest" ] || is_order_void || finalize_staged; }; then return 0; fi
 	undo_kind
 	exec >"$work/finalize.log" 2>&1 # the reason comes first
 	say "reboot: the host cannot soft reboot: $problem"
@@ -72,14 +73,14 @@ order_reboot() {
 	if [ "$soft" = no ]; then
 		systemctl reboot
 	else
-		systemctl stop "$finalizehold" || :
+		timeout -k 5 10 systemctl stop "$finalizehold" || :
 		systemd-run --quiet --collect --property=SuccessAction=soft-reboot true
 	fi
 }
 
 undo_kind() {
 	[ "$soft" = yes ] || return 0
-	if [ -n "$digest" ]; then ostree admin prepare-soft-reboot --reset 0 || :; fi
+	if [ -n "$digest" ]; then timeout -k 5 60 ostree admin prepare-soft-reboot --reset 0 || :; fi
 	rm -f /run/ostree/nextroot-booted # the unit would believe it
 	systemctl start ostree-boot-complete.service || :
 	[ ! -e "$deployment" ] || systemctl start ostree-finalize-staged.service || :
