@@ -93,6 +93,7 @@ func (r *stepRunner) checkQuorum(ctx context.Context, hp engine.HostPlan, q engi
 		err = errors.New(why)
 	}
 	if err == nil {
+		r.soleVoters.Store(hp.Host, len(facts.Voters()) == 1)
 		r.quorumProofs.Store(hp.Host, quorumProof{q, r.Clock.Now().Round(0)})
 		return nil
 	}
@@ -102,6 +103,13 @@ func (r *stepRunner) checkQuorum(ctx context.Context, hp engine.HostPlan, q engi
 		err = fmt.Errorf("%w (held: %s)", err, strings.Join(foreign, ", "))
 	}
 	return &engine.Failure{Kind: kind, Cause: err.Error()}
+}
+
+// isSoleVoter reports whether the last quorum check of a host found no other voter in its cluster. The inventory cannot tell: hosts that
+// have given up their voters may still be in it.
+func (r *stepRunner) isSoleVoter(host string) bool {
+	is, ok := r.soleVoters.Load(host)
+	return ok && is.(bool)
 }
 
 // checkStepConditions returns an error if a step must not begin: the hold is lost, or the quorum is not proved any more.

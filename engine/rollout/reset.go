@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/etcdfacts"
 	"holdfast/engine/event"
 )
 
@@ -87,11 +88,12 @@ func (b *bootReset) checkReset(ctx context.Context) error {
 		return errors.New("this run has no access to its BMC")
 	}
 	if cluster := b.hp.Cluster; cluster != "" {
-		if b.Clusters.Gather(ctx, cluster).HasHealthyMember(b.hp.Host) {
+		facts := b.Clusters.Gather(ctx, cluster)
+		if facts.HasHealthyMember(b.hp.Host) {
 			b.silentSince = b.Clock.Now()
 			return errors.New("its etcd member answers, so only its SSH does not")
 		}
-		if b.isOnlyMember(cluster) {
+		if b.isOutageAllowed(facts) {
 			return b.checkPower(ctx, host)
 		}
 		if err := b.checkQuorum(ctx, b.hp, engine.Quorum{Cluster: cluster, Down: true}); err != nil {
@@ -101,11 +103,11 @@ func (b *bootReset) checkReset(ctx context.Context) error {
 	return b.checkPower(ctx, host)
 }
 
-// isOnlyMember reports whether the host is the whole cluster, and its outage is allowed. No member is left then that could
-// tell how the cluster is.
-func (b *bootReset) isOnlyMember(cluster string) bool {
-	c, _ := b.Inventory.Cluster(cluster)
-	return c.AllowOutage && len(b.Inventory.Members(cluster)) == 1
+// isOutageAllowed reports whether the host had the only voter of its cluster before the reboot, no other answers now, and its outage is
+// allowed. No member is left then that could tell how the cluster is.
+func (b *bootReset) isOutageAllowed(facts etcdfacts.ClusterFacts) bool {
+	c, _ := b.Inventory.Cluster(b.hp.Cluster)
+	return c.AllowOutage && b.isSoleVoter(b.hp.Host) && len(facts.Voters()) <= 1
 }
 
 func (b *bootReset) checkPower(ctx context.Context, host engine.Host) error {

@@ -180,6 +180,10 @@ func TestReset(t *testing.T) {
 			host: "etcd-0", fleet: onlyMember, resets: 1, exit: engine.ExitOK,
 			warning: "etcd-0: it has not come back from its reboot within 5m0s, and is reset once",
 		},
+		"the only voter": {
+			host: "etcd-0", fleet: shrunkCluster, resets: 1, exit: engine.ExitOK,
+			warning: "etcd-0: it has not come back from its reboot within 5m0s, and is reset once",
+		},
 		"no member answers": {
 			host: "etcd-1", breaks: func(s failureWorld, _ *resetBMC) {
 				s.doAtStep("etcd-1", "wait for boot", func() { s.Host("etcd-0").Cut(); s.Host("etcd-2").Cut() })

@@ -28,6 +28,7 @@ type stepRunner struct {
 	owners       sync.Map      // owners of the holds of people under which steps work, by host
 	drained      sync.Map      // nodes that this run has taken, by host
 	quorumProofs sync.Map      // quorum checks that the next step rests on, as quorumProof, by host
+	soleVoters   sync.Map      // hosts that had the only voter of their cluster at their last quorum check
 }
 
 func (r *stepRunner) runStep(ctx context.Context, hp engine.HostPlan, s engine.Step) *engine.Failure {
@@ -265,10 +266,10 @@ func (r *stepRunner) runCommand(ctx context.Context, hp engine.HostPlan, s engin
 	return f
 }
 
-// moveLeader moves leadership off a host. The only member of a cluster keeps
+// moveLeader moves leadership off a host. The only voter of a cluster keeps
 // the leadership, and the quorum check before has allowed the outage.
 func (r *stepRunner) moveLeader(ctx context.Context, hp engine.HostPlan, s engine.Step, cluster string) error {
-	if len(r.Inventory.Members(cluster)) == 1 {
+	if r.isSoleVoter(hp.Host) {
 		return nil
 	}
 	to, err := r.Clusters.MoveLeader(ctx, cluster, hp.Host)

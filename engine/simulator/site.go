@@ -38,7 +38,7 @@ type happening struct {
 }
 
 // New returns a site with the hosts of the inventory. All hosts are up and run
-// the OS with that digest, and all clusters are healthy.
+// the OS with that digest, and all clusters are healthy. A host that leaves the site has given up its voter.
 func New(inv engine.Inventory, digest string) *Site {
 	s := &Site{Inventory: inv, hosts: map[string]*Host{}, clusters: map[string]*cluster{}, settings: map[string]string{}}
 	for _, c := range inv.Clusters {
@@ -48,7 +48,7 @@ func New(inv engine.Inventory, digest string) *Site {
 	for _, h := range inv.Hosts {
 		s.hosts[h.Name] = newHost(s, h, digest)
 		s.all = append(s.all, s.hosts[h.Name])
-		if c := s.clusters[h.Cluster]; c != nil {
+		if c := s.clusters[h.Cluster]; c != nil && !h.Leaving {
 			s.hosts[h.Name].data = c.addPeer(s.hosts[h.Name], false).id
 		}
 	}

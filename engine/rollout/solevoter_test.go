@@ -1,0 +1,52 @@
+package rollout_test
+
+import (
+	"testing"
+	"testing/synctest"
+
+	"holdfast/engine"
+	"holdfast/engine/simulator"
+)
+
+// shrunkCluster is a cluster of three hosts, of which two have given up their voters and leave the site.
+func shrunkCluster() engine.Inventory {
+	inv := simulator.Fleet(3, 0)
+	inv.Clusters[0].AllowOutage = true
+	for i := range inv.Hosts[1:] {
+		inv.Hosts[i+1].Retired, inv.Hosts[i+1].Leaving = true, true
+	}
+	return inv
+}
+
+// TestTheLastVoterReboots: the last voter of a cluster that was shrunk has nobody to hand the leadership to. Its outage is allowed, so it
+// is updated all the same.
+func TestTheLastVoterReboots(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site := newSite(shrunkCluster())
+		b := site.Bastion("run-1")
+		if err := checkEnd(applyRun(b, runSerially), engine.ExitOK); err != nil {
+			t.Errorf("%v\n%s", err, runTranscript(b))
+		}
+		failOnErrors(t, checkLaws(site), checkUpdated(site.Host("etcd-0")), checkUntouched(site.Host("etcd-1")), checkUntouched(site.Host("etcd-2")))
+	})
+}
+
+// TestNoOutageOfAnotherVoter: a host that is to give up its voter still has it, and fails once the leader begins to move. The other
+// voter is not the only one, so it is not rebooted without a leader that takes over.
+func TestNoOutageOfAnotherVoter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		inv := simulator.Fleet(2, 0)
+		inv.Clusters[0].AllowOutage = true
+		inv.Hosts[1].Retired, inv.Hosts[1].Paused = true, true
+		site := newSite(inv)
+		s := failureWorld{Site: site, run: site.Bastion("run-1")}
+		s.doAtStep("etcd-0", "move etcd leader", site.Host("etcd-1").StopEtcd)
+		if err := checkEnd(applyRun(s.run, runSerially), engine.ExitFailed); err != nil {
+			t.Errorf("%v\n%s", err, runTranscript(s.run))
+		}
+		if st := site.Host("etcd-0").State(); len(st.Reboots) > 0 {
+			t.Errorf("it was rebooted: %+v", st)
+		}
+		failOnErrors(t, checkLaws(site))
+	})
+}
