@@ -12,7 +12,8 @@ type index struct {
 	members            map[string][]string         // hosts of each cluster, in inventory order
 	near               map[string]string           // the cluster near each host that is not a member
 	approvedExclusions map[string]engine.Exclusion // hosts that the approved plan excludes
-	targets            map[string]string           // OS of each pool, by digest
+	wanted             map[string]map[string]bool  // digests that the hosts of each pool want; "" for a host without an OS
+	targets            map[string]string           // OS of each pool, by digest; "": its hosts want different ones
 	rejected           map[string]string           // the first host that was rolled back from an OS, by its digest
 	last               *engine.Rollout             // the newest roll-out that any host has recorded
 	rollout            engine.Rollout              // the roll-out that the run continues or begins
@@ -20,7 +21,7 @@ type index struct {
 
 func newIndex(in Input) index {
 	inv := in.Inventory
-	x := index{pools: map[string]engine.Pool{}, sizes: map[string]int{}, clusters: map[string]*engine.Cluster{}, peers: map[[2]string]int{}, members: map[string][]string{}, near: map[string]string{}, approvedExclusions: map[string]engine.Exclusion{}, targets: map[string]string{}, rejected: map[string]string{}}
+	x := index{pools: map[string]engine.Pool{}, sizes: map[string]int{}, clusters: map[string]*engine.Cluster{}, peers: map[[2]string]int{}, members: map[string][]string{}, near: map[string]string{}, approvedExclusions: map[string]engine.Exclusion{}, wanted: map[string]map[string]bool{}, targets: map[string]string{}, rejected: map[string]string{}}
 	if in.Approved != nil {
 		for _, e := range in.Approved.Excluded {
 			if e.Kind != engine.Closed { // the changes of a host outside its window were approved
@@ -36,9 +37,7 @@ func newIndex(in Input) index {
 	}
 	for _, h := range inv.Hosts {
 		x.sizes[h.Pool]++
-		if digest := digestOf(in.Desired[h.Name].OS); digest != "" && x.targets[h.Pool] == "" {
-			x.targets[h.Pool] = digest
-		}
+		x.addWanted(h.Pool, digestOf(in.Desired[h.Name].OS))
 		for _, digest := range in.Facts[h.Name].Rejected {
 			if x.rejected[digest] == "" {
 				x.rejected[digest] = h.Name
@@ -54,6 +53,21 @@ func newIndex(in Input) index {
 	x.last = lastRollout(in)
 	x.rollout = continuedRollout(in, x)
 	return x
+}
+
+// addWanted adds the OS that a host of a pool wants. A pool has a target only if all of its hosts want the same: a host with an OS of its
+// own, such as for a trial, must not look like a roll-out of this OS to the whole pool.
+func (x index) addWanted(pool, digest string) {
+	if x.wanted[pool] == nil {
+		x.wanted[pool] = map[string]bool{}
+	}
+	x.wanted[pool][digest] = true
+	switch {
+	case len(x.wanted[pool]) > 1:
+		x.targets[pool] = ""
+	case digest != "":
+		x.targets[pool] = digest
+	}
 }
 
 // predecessorsOf includes indirect ones: a pool without work also passes the order on.

@@ -13,8 +13,9 @@ import (
 // if the work would begin another roll-out: nobody has tested a site with two
 // unfinished roll-outs. The hosts themselves keep the targets of the last
 // roll-out, so every bastion knows these targets. An unknown host counts as
-// reached if a run of this bastion has seen its pool complete. Pools without an
-// OS do not count.
+// reached if a run of this bastion has seen its pool complete. Hosts without a
+// desired OS do not count, nor does a pool whose hosts wanted different ones in
+// that roll-out.
 //
 // The check ends with the approval: when the run loses a host or finds it
 // again, the other hosts continue. Only a roll-out that somebody else has begun
@@ -50,7 +51,7 @@ func (in Input) isBehind(x index, h engine.Host, roll engine.Rollout) (late engi
 	target, f := roll.Targets[h.Pool], in.Facts[h.Name]
 	b := f.Booted()
 	switch {
-	case target == "", x.targets[h.Pool] == "", f.Reached() && b != nil && b.Digest == target, x.isAbandoned(h.Pool, target):
+	case target == "", digestOf(in.Desired[h.Name].OS) == "", f.Reached() && b != nil && b.Digest == target, x.isAbandoned(h.Pool, target):
 		return engine.UnfinishedHost{}, false
 	case f.Reached() && b != nil:
 		return engine.UnfinishedHost{Host: h.Name, Reason: fmt.Sprintf("runs %s, and not %s of run %s", engine.ShortDigest(b.Digest), engine.ShortDigest(target), roll.Run), Target: target}, true
@@ -61,10 +62,10 @@ func (in Input) isBehind(x index, h engine.Host, roll engine.Rollout) (late engi
 }
 
 // isAbandoned reports whether an OS failed on a host and the inventory no
-// longer has this OS for the pool. Nobody wants to finish the roll-out of such
-// an OS.
+// longer has this OS for any host of the pool. Nobody wants to finish the
+// roll-out of such an OS.
 func (x index) isAbandoned(pool, digest string) bool {
-	return x.rejected[digest] != "" && x.targets[pool] != digest
+	return x.rejected[digest] != "" && !x.wanted[pool][digest]
 }
 
 func (in Input) describeEndedRollouts(x index) (said []string) {
@@ -74,7 +75,7 @@ func (in Input) describeEndedRollouts(x index) (said []string) {
 	told := map[string]bool{}
 	for _, p := range in.Inventory.Pools {
 		digest := x.last.Targets[p.Name]
-		if !told[digest] && x.targets[p.Name] != "" && x.isAbandoned(p.Name, digest) {
+		if _, asks := x.targets[p.Name]; !told[digest] && asks && x.isAbandoned(p.Name, digest) {
 			told[digest] = true
 			said = append(said, fmt.Sprintf("the roll-out of %s (run %s) is over: %s was rolled back from it, and pool %s no longer asks for it",
 				engine.ShortDigest(digest), x.last.Run, x.rejected[digest], p.Name))

@@ -1,6 +1,7 @@
 package planner_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -77,5 +78,111 @@ func TestARejectedRolloutIsGivenUp(t *testing.T) {
 	in.Facts["a-0"] = facts("a-0")
 	if p := planner.NewPlan(in); len(p.Unfinished) != 2 {
 		t.Errorf("an OS that has not failed is left unfinished: %v", p.Unfinished)
+	}
+}
+
+// trialSite is a pool of three hosts, each with the OS that it runs and the OS that it wants, "" for none. The first host with an entry
+// about a roll-out has recorded it.
+func trialSite(last *engine.Rollout, runs, wants [3]string) planner.Input {
+	w := &world{pools: []engine.Pool{{Name: "a"}}}
+	for _, name := range []string{"a-0", "a-1", "a-2"} {
+		w.hosts = append(w.hosts, &machine{name: name, pool: "a", work: "os"})
+	}
+	in := w.input()
+	in.Modules, in.Desired = []engine.Module{namedFake(versionModule{})}, map[string]engine.Desired{}
+	for i, m := range w.hosts {
+		in.Facts[m.name] = engine.Facts{Host: m.name, BootID: "x", Rollout: last, Deployments: []engine.Deployment{{Digest: runs[i], Booted: true}}}
+		if wants[i] != "" {
+			in.Desired[m.name] = engine.Desired{OS: &engine.OS{Commit: wants[i]}}
+		}
+	}
+	return in
+}
+
+// recordedRollout returns the roll-out that the hosts of the first batch record.
+func recordedRollout(t *testing.T, name string, p engine.Plan) *engine.Rollout {
+	t.Helper()
+	if len(p.Unfinished) > 0 || len(p.Refusals) > 0 || len(p.Batches) == 0 {
+		t.Fatalf("%s: unfinished %v, refusals %q, batches %v", name, p.Unfinished, p.Refusals, p.Batches)
+	}
+	for _, s := range p.Host(p.Batches[0].Hosts[0]).Sequence {
+		if s.Do.TakeHold != nil && s.Do.TakeHold.Rollout != nil {
+			return s.Do.TakeHold.Rollout
+		}
+	}
+	t.Fatalf("%s: no roll-out is recorded", name)
+	return nil
+}
+
+// TestATrialIsNoRolloutOfItsPool: a host gets an OS of its own. Afterwards it goes back, or the whole pool gets the next OS, in
+// whichever place of the inventory the host is. Hosts without a desired OS have none to reach.
+func TestATrialIsNoRolloutOfItsPool(t *testing.T) {
+	before := &engine.Rollout{Run: "run-0", Number: 1, Targets: map[string]string{"a": "v1"}}
+	for at := range 3 {
+		for _, others := range []string{"v1", ""} {
+			last := before
+			if others == "" {
+				last = nil
+			}
+			name := fmt.Sprintf("trial on a-%d, the others want %q", at, others)
+			runs, wants := [3]string{"v1", "v1", "v1"}, [3]string{others, others, others}
+			wants[at] = "v2"
+			trial := recordedRollout(t, name, planner.NewPlan(trialSite(last, runs, wants)))
+			if target, ok := trial.Targets["a"]; !ok || target != "" {
+				t.Errorf("%s: it records %v", name, trial.Targets)
+			}
+			runs[at] = "v2"
+			if _, behind := planner.FindUnfinished(trialSite(trial, runs, wants)); len(behind) > 0 {
+				t.Errorf("%s: behind %v", name, behind)
+			}
+			back := recordedRollout(t, name+", and back", planner.NewPlan(trialSite(trial, runs, [3]string{"v1", "v1", "v1"})))
+			if back.Targets["a"] != "v1" {
+				t.Errorf("%s: the way back records %v", name, back.Targets)
+			}
+			next := recordedRollout(t, name+", and on", planner.NewPlan(trialSite(trial, runs, [3]string{"v3", "v3", "v3"})))
+			if next.Targets["a"] != "v3" || next.Number <= trial.Number {
+				t.Errorf("%s: the next roll-out is %+v after %+v", name, next, trial)
+			}
+		}
+	}
+}
+
+// TestATrialDoesNotEndARollout: while a roll-out is unfinished, no host gets an OS of its own, and its failed OS is not given up as long
+// as hosts of the pool want it.
+func TestATrialDoesNotEndARollout(t *testing.T) {
+	last := &engine.Rollout{Run: "run-0", Number: 1, Targets: map[string]string{"a": "v2"}}
+	for at := range 3 {
+		runs, wants := [3]string{"v2", "v2", "v2"}, [3]string{"v2", "v2", "v2"}
+		wants[at], runs[at], runs[(at+1)%3] = "v3", "v1", "v1"
+		in := trialSite(last, runs, wants)
+		name := in.Inventory.Hosts[at].Name
+		f := in.Facts[name]
+		f.Rejected = []string{"v2"}
+		in.Facts[name] = f
+		p := planner.NewPlan(in)
+		if len(p.Unfinished) != 2 || p.Verdict().Exit != engine.ExitRefused || slices.ContainsFunc(p.Warnings, func(w string) bool { return strings.Contains(w, "no longer asks for it") }) {
+			t.Errorf("trial on a-%d: unfinished %v, exit %d, warnings %q", at, p.Unfinished, p.Verdict().Exit, p.Warnings)
+		}
+	}
+}
+
+// TestATrialThatFailsGoesNoFurther: the OS of a trial failed on its host. The others do not get it, also if the roll-out has no target.
+func TestATrialThatFailsGoesNoFurther(t *testing.T) {
+	in := trialSite(nil, [3]string{"v1", "v1", "v1"}, [3]string{"v2", "v2", ""})
+	in.Failed = map[string]string{"a-0": "it does not come back"}
+	if p := planner.NewPlan(in); len(p.Batches) > 0 {
+		t.Errorf("batches %v", p.Batches)
+	}
+	in.Failed = nil
+	f := in.Facts["a-0"]
+	f.Rejected = []string{"v2"}
+	in.Facts["a-0"] = f
+	if p := planner.NewPlan(in); len(p.Batches) > 0 {
+		t.Errorf("rolled back: batches %v", p.Batches)
+	}
+	f.Rejected, f.Unreachable = nil, "connection refused"
+	in.Facts["a-0"], in.Lost = f, map[string]engine.LostHost{"a-0": {Run: "run-0", Aim: in.Desired["a-0"].Aim(true)}}
+	if p := planner.NewPlan(in); len(p.Batches) > 0 {
+		t.Errorf("not back: batches %v", p.Batches)
 	}
 }

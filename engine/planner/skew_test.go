@@ -48,7 +48,7 @@ func newVersionSite(control, first, second string, skew int, say func(*planner.I
 type versionModule struct{}
 
 func (m versionModule) Diff(d engine.Desired, f engine.Facts) (engine.Difference, error) {
-	if f.Booted() == nil || f.Booted().Digest == d.OS.Commit {
+	if d.OS == nil || f.Booted() == nil || f.Booted().Digest == d.OS.Commit {
 		return engine.Difference{}, nil
 	}
 	return engine.Difference{Steps: m.planSteps, Changes: []engine.Change{{Resource: "os", After: d.OS.Commit, Actions: []engine.Action{{Type: engine.DrainAction}, {Type: engine.RebootAction}}}}}, nil
