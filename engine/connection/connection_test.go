@@ -147,6 +147,30 @@ func TestClustersOpenAlone(t *testing.T) {
 	<-ended
 }
 
+// TestNobodyConnectsToLeavingHosts checks that a cluster is gathered without a connection to a host that leaves the site, whose voter
+// still counts.
+func TestNobodyConnectsToLeavingHosts(t *testing.T) {
+	t.Parallel()
+	for name, tls := range map[string]*engine.TLS{"with TLS": {CA: "/nowhere/ca", Cert: "/nowhere/cert", Key: "/nowhere/key"}, "without TLS": nil} {
+		stays, leaves := sshtest.Start(t, sshtest.Config{}), sshtest.Start(t, sshtest.Config{})
+		inv := engine.Inventory{Clusters: []engine.Cluster{{Name: "main", ClientPort: 1, TLS: tls}}, Hosts: []engine.Host{hostAt("leaves", leaves), hostAt("stays", stays)}}
+		for i := range inv.Hosts {
+			inv.Hosts[i].Cluster = "main"
+		}
+		inv.Hosts[0].Retired, inv.Hosts[0].Leaving = true, true
+		hosts := NewHosts(remote.Options{Agent: "none"}, observe.ReadFileScript)
+		defer hosts.Close()
+		clusters := NewClusters(inv, hosts, t.TempDir(), "run")
+		problem := clusters.Gather(t.Context(), "main").Problem
+		if !strings.Contains(problem, "leaves: the inventory says that it is leaving") || leaves.Connections() != 0 || stays.Connections() == 0 {
+			t.Errorf("%s: problem %q, %d connections to the host that leaves, %d to the other", name, problem, leaves.Connections(), stays.Connections())
+		}
+		if _, err := clusters.Members("main").CheckReach(t.Context(), "leaves", stays.Addr()); err == nil || leaves.Connections() != 0 {
+			t.Errorf("%s: %v, %d connections", name, err, leaves.Connections())
+		}
+	}
+}
+
 // TestCheckReach checks that a member tells whether it reaches another host, and that a member without a connection to the bastion tells
 // nothing about that host.
 func TestCheckReach(t *testing.T) {

@@ -18,7 +18,7 @@ const mostFile = 1 << 20
 // readFiles returns a function that reads files of a host as root, in one round trip.
 func (h *Hosts) readFiles(host engine.Host) func(context.Context, ...string) ([][]byte, error) {
 	return func(ctx context.Context, paths ...string) ([][]byte, error) {
-		c, err := h.connectHost(ctx, host)
+		c, err := h.connectMember(ctx, host)
 		if err != nil {
 			return nil, err
 		}

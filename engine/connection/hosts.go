@@ -213,9 +213,18 @@ func tarArchive(files []engine.Upload) (io.Reader, error) {
 	return io.MultiReader(append(parts, bytes.NewReader(make([]byte, 2*block)))...), nil
 }
 
+// connectMember connects to a host for its etcd cluster. It refuses a host that leaves the site: no run connects to it, although its voter
+// may still be there.
+func (h *Hosts) connectMember(ctx context.Context, host engine.Host) (*remote.Host, error) {
+	if err := host.CheckStays(); err != nil {
+		return nil, err
+	}
+	return h.connectHost(ctx, host)
+}
+
 func (h *Hosts) dialFrom(host engine.Host) func(context.Context, string, string) (net.Conn, error) {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
-		c, err := h.connectHost(ctx, host)
+		c, err := h.connectMember(ctx, host)
 		if err != nil {
 			return nil, err
 		}
@@ -242,7 +251,7 @@ func (h *Hosts) measureRoundTrips(ctx context.Context, members []engine.Host) {
 	var work conc.WaitGroup
 	for _, m := range members {
 		work.Go(func() {
-			if c, err := h.connectHost(ctx, m); err == nil {
+			if c, err := h.connectMember(ctx, m); err == nil {
 				c.AwaitRoundTrip(ctx)
 			}
 		})
@@ -253,7 +262,7 @@ func (h *Hosts) measureRoundTrips(ctx context.Context, members []engine.Host) {
 // runAsRoot returns a function that runs a script on a host as root.
 func (h *Hosts) runAsRoot(host engine.Host) func(context.Context, string) (string, error) {
 	return func(ctx context.Context, script string) (string, error) {
-		c, err := h.connectHost(ctx, host)
+		c, err := h.connectMember(ctx, host)
 		if err != nil {
 			return "", err
 		}

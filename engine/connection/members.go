@@ -101,7 +101,7 @@ func (m Members) CheckReach(ctx context.Context, from, address string) (known bo
 	if !ok {
 		return false, fmt.Errorf("%q is not a host of the inventory", from)
 	}
-	c, err := m.clusters.hosts.connectHost(ctx, host)
+	c, err := m.clusters.hosts.connectMember(ctx, host)
 	if err != nil {
 		return false, err
 	}

@@ -9,24 +9,26 @@ import (
 	"holdfast/engine/textutil"
 )
 
-// KubernetesConcerned names the Kubernetes clusters of which hosts are nodes, in the order of the inventory.
+// KubernetesConcerned names the Kubernetes clusters of which hosts are nodes, in the order of the inventory. Hosts that leave the site do
+// not count.
 func KubernetesConcerned(inv engine.Inventory) []string {
 	var names []string
 	for _, c := range inv.Kubernetes {
-		if slices.ContainsFunc(inv.Hosts, func(h engine.Host) bool { return h.Kubernetes == c.Name }) {
+		if slices.ContainsFunc(inv.Hosts, func(h engine.Host) bool { return h.Kubernetes == c.Name && !h.Leaving }) {
 			names = append(names, c.Name)
 		}
 	}
 	return names
 }
 
-// AddNodes adds the state of its node to the facts of each host. The facts of clusters must have all clusters of the hosts.
+// AddNodes adds the state of its node to the facts of each host that stays. The facts of clusters must have all clusters of the hosts.
+// A host that leaves the site matches no node: the machine that replaces it may have its name as a node.
 func AddNodes(inv engine.Inventory, facts map[string]engine.Facts, clusters map[string]kubefacts.ClusterFacts, now time.Time) {
 	for _, name := range KubernetesConcerned(inv) {
 		var hosts []kubefacts.Host
 		versions := map[string]bool{} // hosts whose version is that of their kubelet
 		for _, h := range inv.Hosts {
-			if h.Kubernetes == name {
+			if h.Kubernetes == name && !h.Leaving {
 				p, _ := inv.Pool(h.Pool)
 				versions[h.Name] = p.VersionOf == engine.KubeletVersion
 				hosts = append(hosts, kubefacts.Host{Name: h.Name, Address: h.Address})

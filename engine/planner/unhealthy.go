@@ -31,10 +31,11 @@ func describeMargin(c etcdfacts.ClusterFacts) string {
 	}
 }
 
+// unhealthyClusters does not count a member whose host a person has taken: held, in maintenance or leaving.
 func (in Input) unhealthyClusters() []etcdfacts.UnhealthyCluster {
 	held := func(host string) bool {
 		h, _ := in.Inventory.Host(host)
-		return in.Facts[host].Held() || h.Maintenance != ""
+		return in.Facts[host].Held() || h.Maintenance != "" || slices.ContainsFunc(in.leaving, func(l engine.Host) bool { return l.Name == host })
 	}
 	var out []etcdfacts.UnhealthyCluster
 	for _, name := range ClustersConcerned(in) {

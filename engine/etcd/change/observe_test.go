@@ -29,6 +29,34 @@ func TestForeignRecord(t *testing.T) {
 	}
 }
 
+// strictHosts fails a test that runs a script on a host which leaves the site.
+type strictHosts struct {
+	*fakeHosts
+	t *testing.T
+}
+
+func (s strictHosts) Run(ctx context.Context, host engine.Host, script Script) (engine.Output, error) {
+	if host.Leaving {
+		s.t.Errorf("%s on %s, which is leaving", script.Purpose, host.Name)
+	}
+	return s.fakeHosts.Run(ctx, host, script)
+}
+
+// TestNobodyConnectsToLeavingHosts: neither the probes nor the search for holds connect to a host that leaves the site.
+func TestNobodyConnectsToLeavingHosts(t *testing.T) {
+	t.Parallel()
+	cluster := &fakeEtcd{members: []membership.Member{{ID: "1", Name: "a", Host: "a", Healthy: true}}}
+	r := newFakeRun(&fakeHosts{}, cluster)
+	r.Hosts = strictHosts{&fakeHosts{}, t}
+	r.Members = []engine.Host{{Name: "a"}, {Name: "b", Retired: true, Leaving: true}}
+	r.Prepare()
+	s, err := r.Observe(t.Context())
+	if err != nil || len(s.Hosts) != 2 || !strings.Contains(s.Hosts[1].Unreachable, "it is leaving") {
+		t.Errorf("%+v, %v", s.Hosts, err)
+	}
+	r.WarnOfHolds(t.Context(), &membership.Forecast{Steps: make([]membership.PlannedStep, 1)})
+}
+
 // TestDataDirOfTheHost: without data in data_dir, a host has no data. So data_dir must be the folder that etcd there uses.
 func TestDataDirOfTheHost(t *testing.T) {
 	t.Parallel()

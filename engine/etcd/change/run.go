@@ -93,7 +93,7 @@ const LearnerTime = 10 * time.Minute
 
 // Prepare makes the run ready.
 func (r *Run) Prepare() {
-	r.saved = r.Cluster.NoSnapshot
+	r.saved, r.Hosts = r.Cluster.NoSnapshot, stayingHosts{r.Hosts}
 	r.checked, r.failed, r.held = map[string]string{}, map[string]string{}, map[string]time.Time{}
 	r.versions = map[string]string{}
 	r.clocks, r.repeats = map[string]clockReading{}, map[membership.MemberStep]int{}
