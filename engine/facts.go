@@ -44,6 +44,7 @@ type Facts struct {
 	Updated          time.Time             `json:"updated,omitzero"`            // when a run last made the host match, by the host's clock
 	Rejected         []string              `json:"rejected,omitempty"`          // digests of the OS versions that the host rejects after a rollback
 	Etcd             []string              `json:"etcd,omitempty"`              // signs that etcd runs on the host, each as a phrase
+	EtcdServers      []string              `json:"etcd_servers,omitempty"`      // services, pods and containers in the network of the host that run a server of etcd as an account of the system
 	Inhibitors       []string              `json:"inhibitors,omitempty"`        // who blocks a shutdown of the host, each as systemd-inhibit lists it
 	Version          string                `json:"version,omitempty"`           // output of the version command of its pool
 	Reboots          RebootFacts           `json:"reboots,omitzero"`            // decide about the kind of a reboot

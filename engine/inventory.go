@@ -62,7 +62,7 @@ type Host struct {
 
 	NearCluster string `json:"near_cluster,omitempty"` // etcd cluster whose members share a disk or a link with the host
 
-	IgnoreEtcd bool `json:"ignore_etcd,omitempty"` // the host may be disrupted although etcd runs on it and no cluster of the inventory contains it
+	IgnoreEtcd bool `json:"ignore_etcd,omitempty"` // the host may be disrupted although etcd runs on it and no cluster of the inventory contains it, or another etcd runs beside its member
 	SSH        SSH  `json:"ssh"`
 
 	Configs []ConfigSource `json:"configs,omitempty"` // documents of this host alone; they override the documents of the pool

@@ -85,7 +85,7 @@ func hostArguments() []argument {
 		{name: "paused", kind: boolean, fallback: "false", meaning: "it is not changed, and roll-outs stay unfinished"},
 		{name: "maintenance", kind: text, fallback: "none", meaning: "why people work on it: it is not changed, counts as unavailable, and each plan names it"},
 		{name: "leaving", kind: boolean, fallback: "false", meaning: "it is being deleted: no run connects to it, and it does not count as missing. A member of an etcd cluster needs `etcd_retired` first"},
-		{name: "ignore_etcd", kind: boolean, fallback: "false", meaning: "it may be disrupted although etcd seems to run there and it is in no `etcd_cluster`"},
+		{name: "ignore_etcd", kind: boolean, fallback: "false", meaning: "it may be disrupted although etcd seems to run there and it is in no `etcd_cluster`, or another etcd runs beside its member"},
 	}
 }
 

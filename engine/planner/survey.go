@@ -182,14 +182,19 @@ func (s *surveyResult) addFindings(in Input, h engine.Host, f engine.Facts, d di
 }
 
 // describeStrayEtcd returns why the plan must not disrupt a host that runs etcd
-// and is in no cluster of the inventory: nobody can check the quorum of its
-// cluster. It returns "" if this is not a reason.
+// of no cluster of the inventory, alone or beside its member: nobody can check
+// the quorum of that cluster. It returns "" if this is not a reason.
 func describeStrayEtcd(h engine.Host, f engine.Facts, hp engine.HostPlan) string {
-	if len(f.Etcd) == 0 || h.Cluster != "" || h.IgnoreEtcd || !hp.Disruptive() {
-		return ""
+	switch {
+	case h.IgnoreEtcd || !hp.Disruptive():
+	case h.Cluster == "" && len(f.Etcd) > 0:
+		return fmt.Sprintf("it runs etcd (%s) and is in no etcd_cluster of the inventory; give it its etcd_cluster, or, if it may be disrupted all the same, ignore_etcd = true",
+			strings.Join(f.Etcd, ", "))
+	case h.Cluster != "" && len(f.EtcdServers) > 1:
+		return fmt.Sprintf("it runs %d servers of etcd (%s), and only one can be its member of cluster %s; move the others to other hosts, or, if it may be disrupted all the same, ignore_etcd = true",
+			len(f.EtcdServers), strings.Join(f.EtcdServers, ", "), h.Cluster)
 	}
-	return fmt.Sprintf("it runs etcd (%s) and is in no etcd_cluster of the inventory; give it its etcd_cluster, or, if it may be disrupted all the same, ignore_etcd = true",
-		strings.Join(f.Etcd, ", "))
+	return ""
 }
 
 // judgedHost is a reached host before the comparison.

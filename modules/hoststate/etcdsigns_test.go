@@ -1,6 +1,9 @@
 package hoststate
 
 import (
+	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 
@@ -42,6 +45,61 @@ func TestSignsOfEtcd(t *testing.T) {
 			}
 			if !slices.Equal(f.Etcd, tc.want) || slices.ContainsFunc(f.Problems, func(p string) bool { return p[:4] == "etcd" }) {
 				t.Errorf("signs %q, want %q; problems %q", f.Etcd, tc.want, f.Problems)
+			}
+		})
+	}
+}
+
+// TestServersOfEtcd checks that the servers of etcd on a host are told apart, and that nothing else counts as one: an ordinary member
+// must be disrupted.
+func TestServersOfEtcd(t *testing.T) {
+	t.Parallel()
+	const root, person = "0\t0\t0\t0", "1000\t1000\t1000\t1000"
+	const pod = "0::/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod5.slice/"
+	type process struct{ comm, uid, arguments, cgroup string }
+	for name, tc := range map[string]struct {
+		processes []process
+		want      []string
+	}{
+		"none":     {[]process{{"sshd", root, "sshd\x00-D\x00", "0::/system.slice/ssh.service"}}, nil},
+		"a member": {[]process{{"etcd", root, "/usr/bin/etcd\x00", "0::/system.slice/etcd.service"}}, []string{"etcd.service"}},
+		"two": {[]process{
+			{"etcd", "104\t104\t104\t104", "etcd\x00--name\x00gateway\x00", "0::/system.slice/etcd.service"},
+			{"etcd", root, "etcd\x00", "12:pids:/x\n1:name=systemd:/system.slice/system-etcd.slice/etcd@events.service"},
+		}, []string{"etcd.service", "etcd@events.service"}},
+		"a container in a service": {[]process{
+			{"conmon", root, "conmon\x00", "0::/system.slice/etcd.service/supervisor"},
+			{"etcd", root, "etcd\x00", "0::/system.slice/etcd.service/libpod-payload-1"},
+			{"etcd-exporter", root, "etcd-exporter\x00", "0::/system.slice/etcd-exporter.service"},
+		}, []string{"etcd.service"}},
+		"a service and a container": {[]process{
+			{"etcd", root, "etcd\x00", "0::/system.slice/etcd.service"}, {"etcd", root, "etcd\x00", "0::/system.slice/docker-1.scope"},
+		}, []string{"docker-1.scope", "etcd.service"}},
+		"a static pod that was just restarted": {[]process{
+			{"etcd", root, "etcd\x00", pod + "crio-1.scope"}, {"etcd", root, "etcd\x00", pod + "crio-2.scope"},
+		}, []string{"kubepods-burstable-pod5.slice"}},
+		"other commands of etcd": {[]process{
+			{"etcd", root, "etcd\x00grpc-proxy\x00start\x00", pod + "crio-3.scope"},
+			{"etcd", root, "etcd\x00gateway\x00", "0::/system.slice/etcd-gateway.service"},
+			{"etcd", root, "/usr/bin/etcd\x00--version\x00", "0::/system.slice/ssh.service"},
+			{"etcd", root, "", "0::/system.slice/etcd-ended.service"},
+		}, nil},
+		"of a person": {[]process{{"etcd", person, "etcd\x00", "0::/user.slice/user-1000.slice/session-1.scope"}}, nil},
+		"no place":    {[]process{{"etcd", root, "etcd\x00", "0::/"}}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := moduletest.NewBox(t)
+			for i, p := range tc.processes {
+				folder := fmt.Sprintf("proc/%d/", 100+i)
+				b.Write(folder+"comm", p.comm)
+				b.Write(folder+"status", "Name:\t"+p.comm+"\nUid:\t"+p.uid+"\n")
+				b.Write(folder+"cgroup", p.cgroup)
+				b.Check(os.WriteFile(filepath.Join(b.Root, folder, "cmdline"), []byte(p.arguments), 0o600))
+			}
+			f := b.ReadFacts(engine.Desired{}, Module())
+			if !slices.Equal(f.EtcdServers, tc.want) || len(f.Etcd) > 0 || slices.ContainsFunc(f.Problems, func(p string) bool { return p[:4] == "etcd" }) {
+				t.Errorf("servers %q, want %q; signs %q, problems %q", f.EtcdServers, tc.want, f.Etcd, f.Problems)
 			}
 		})
 	}

@@ -21,15 +21,8 @@ const maxClock = 253402300800
 //go:embed sh/ordered.sh
 var orderedScript string
 
-// etcdProbeScript prints signs that etcd runs on the host, one a line: the
-// manifest of a static pod, or a listener on a port of etcd. The probe of units
-// finds services of etcd. The kernel takes milliseconds to list its connections, so
-// the script reads them once.
-const etcdProbeScript = `for f in /etc/kubernetes/manifests/etcd*; do if [ -f "$f" ]; then echo "static pod $f"; fi; done
-listeners=$(grep -ohsE "^ *[0-9]+: [0-9A-F]+:094[BC] [0-9A-F]+:0000 0A " /proc/net/tcp /proc/net/tcp6)
-for p in "2379 094B" "2380 094C"; do
-	case $listeners in *":${p#* } "*) echo "a listener on port ${p% *}" ;; esac
-done`
+//go:embed sh/etcd.sh
+var etcdScript string
 
 //go:embed sh/units.sh
 var unitsScript string
@@ -83,7 +76,7 @@ type observer struct{}
 func (observer) Probe(d engine.Desired) []engine.Command {
 	return slices.Concat(holdObserver{}.Probe(d), []engine.Command{
 		{Name: "units", Shared: true, Script: hostscript.Assign([][2]string{{"stageunit", hostscript.StageUnit}, {"rebootunit", hostscript.RebootUnit}}) + unitsScript},
-		{Name: "etcd", Script: etcdProbeScript},
+		{Name: "etcd", Script: systemProcessScript + etcdScript},
 		{Name: "starts", Script: hostscript.Assign([][2]string{{"holdfile", engine.HoldPath}}) + startsScript},
 		{Name: "inhibitors", Script: inhibitorsScript},
 		{Name: "reboot kinds", Script: rebootKindsScript},
@@ -101,7 +94,7 @@ func (observer) Read(d engine.Desired, o engine.Outputs, f engine.Facts) engine.
 	f.Failed, f.Running = failedUnits(units), enabledServices(units)
 	f.Stopping = f.Stopping || isStopping(units)
 	f.StageUnit = activeState(units, hostscript.StageUnit)
-	f.Etcd = etcdSigns(units, signs)
+	f.Etcd, f.EtcdServers = readEtcdSigns(units, signs)
 	f.Unsettled = unsettledServices(o["starts"].Stdout)
 	f.Inhibitors = readInhibitors(o["inhibitors"].Stdout)
 	f.Reboots = readRebootKinds(o["reboot kinds"].Stdout)
@@ -130,18 +123,26 @@ func readBootID(text string, problems []string) (resource.BootID, []string) {
 	return boot, problems
 }
 
-// maxEtcdSigns is the largest number of signs of etcd in the facts.
+// maxEtcdSigns is the largest number of signs of etcd, and of servers of etcd, in the facts.
 const maxEtcdSigns = 4
 
-func etcdSigns(units []unit, looked string) []string {
-	var signs []string
+// readEtcdSigns returns the signs of etcd, and the places in which its servers run.
+func readEtcdSigns(units []unit, looked string) (signs, servers []string) {
 	for _, u := range units {
 		if u.isRunningService() && strings.HasPrefix(u.name, "etcd") {
 			signs = append(signs, textutil.Printable(u.name)+" runs")
 		}
 	}
 	for line := range strings.Lines(looked) {
-		signs = append(signs, textutil.Printable(strings.TrimSpace(line)))
+		line = strings.TrimSpace(line)
+		place, isServer := strings.CutPrefix(line, "server ")
+		switch {
+		case !isServer:
+			signs = append(signs, textutil.Printable(line))
+		case isName(place) && !slices.Contains(servers, place):
+			servers = append(servers, place)
+		}
 	}
-	return signs[:min(maxEtcdSigns, len(signs))]
+	slices.Sort(servers)
+	return signs[:min(maxEtcdSigns, len(signs))], servers[:min(maxEtcdSigns, len(servers))]
 }

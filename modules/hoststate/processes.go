@@ -11,13 +11,16 @@ import (
 	"holdfast/modules/shell"
 )
 
+//go:embed sh/systemprocess.sh
+var systemProcessScript string
+
 //go:embed sh/processes.sh
 var processesScript string
 
 // ProcessesProbe returns the probe that finds the etcd and the kubelet of a host, for a first
 // inventory. No run needs it.
 func ProcessesProbe() engine.Command {
-	return engine.Command{Name: "processes", Script: processesScript}
+	return engine.Command{Name: "processes", Script: systemProcessScript + processesScript}
 }
 
 // Processes has the programs of a host that an inventory names.
