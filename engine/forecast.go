@@ -21,12 +21,13 @@ type EarlierTimes struct {
 // Forecast says how long the work of a plan will take, from the durations of
 // earlier runs.
 type Forecast struct {
-	Known   bool            `json:"known"`             // false: hosts have no durations of earlier runs, so nothing else is set but Without
-	Without []string        `json:"without,omitempty"` // hosts without durations of their own: those of their pool count, if it has any
-	Staging Duration        `json:"staging,omitempty"` // until all hosts are staged
-	Takes   Duration        `json:"takes,omitempty"`   // staging, batches, soaks, gates, and the gathering of facts before and after batches
-	Ends    time.Time       `json:"ends,omitzero"`     // end of the run
-	Batches []BatchForecast `json:"batches,omitempty"` // in the order of the plan
+	Known     bool            `json:"known"`               // false: hosts have no durations of earlier runs, or their work is not planned yet, so nothing else is set but Without and Replanned
+	Without   []string        `json:"without,omitempty"`   // hosts without durations of their own: those of their pool count, if it has any
+	Replanned []string        `json:"replanned,omitempty"` // hosts that restart services first, so that a later plan of the run has the rest of their work: nobody knows how long it takes
+	Staging   Duration        `json:"staging,omitempty"`   // until all hosts are staged
+	Takes     Duration        `json:"takes,omitempty"`     // staging, batches, soaks, gates, and the gathering of facts before and after batches
+	Ends      time.Time       `json:"ends,omitzero"`       // end of the run
+	Batches   []BatchForecast `json:"batches,omitempty"`   // in the order of the plan
 }
 
 // BatchForecast says when a batch begins and ends.

@@ -109,7 +109,7 @@ var plainNumbers = map[string]string{
 	"Total": "count", "Voters": "count", "Healthy": "count", "Quorum": "count", "Margin": "count", "Failed": "count", "Count": "count", "Keep": "count",
 	"Samples": "count", "Unanswered": "count", "FailedProbes": "count", "Observed": "count", "Objects": "count", "UnitsOmitted": "count",
 	"EntriesBehind": "count", "LostRevisions": "count", "Retries": "count", "Successes": "count", "MaxSkew": "count", "OtherKeys": "count", "Sessions": "count",
-	"Nodes": "count", "Ready": "count", "Cordoned": "count", "Pods": "count",
+	"Nodes": "count", "Ready": "count", "Cordoned": "count", "Pods": "count", "HoldsTaken": "count",
 }
 
 // TestNumbersHaveUnits checks that a number in JSON that is a duration, a size or a rate has its unit in its name.

@@ -24,7 +24,7 @@ var meanings = map[string]string{
 	"Plan.refusals":  "reasons why nothing may start, as sentences",
 	"Plan.drift":     "hosts that differ from their applied configuration, and whose pool has `drift = \"report\"`, so that `apply` does not repair them; they are not in `matching`, and in `hosts` only for other changes",
 	"HostPlan.adopt": "ID of the dead run whose hold this run adopts", "HostPlan.changes": "differences between the host and its desired state",
-	"HostPlan.stage":    "steps that stage the new OS while the host keeps running; none if it is staged already, or the OS does not change",
+	"HostPlan.stage":    "steps that stage the new OS while the host keeps running; none if it is staged already, the OS does not change, or services restart first",
 	"HostPlan.sequence": "steps of the disruption, in order; a host that is not disrupted needs no hold, and one step makes all changes",
 	"HostPlan.zone":     "zone of the host",
 	"HostPlan.boot_id":  "boot of the host that the plan is about. In its steps it is `planned`",

@@ -212,6 +212,8 @@ type RunEnd struct {
 	Failed    []string        `json:"failed,omitempty"`
 	Untouched []string        `json:"untouched,omitempty"` // hosts with work that the run did not touch
 
+	HoldsTaken int `json:"holds_taken,omitempty"` // number of hosts whose hold the run took, in the end of a roll-out; without any it disrupted no host
+
 	SpentBudget *SpentBudget `json:"spent_budget,omitempty"` // budget that the failures of the run exceeded; nil: no budget ended the run
 
 	Latency []MemberLatency `json:"latency,omitempty"` // disk latency of the etcd members that were sampled

@@ -53,8 +53,11 @@ func Make(in Input) *engine.Forecast {
 	if !f.stages && !f.disrupts {
 		return nil
 	}
-	if f.unknown {
-		return &engine.Forecast{Without: out.Without}
+	switch {
+	case f.unknown:
+		return &engine.Forecast{Without: out.Without, Replanned: f.replanned}
+	case len(f.replanned) > 0:
+		return &engine.Forecast{Replanned: f.replanned}
 	}
 	out.Takes, out.Ends = engine.Duration(now.Sub(in.Now)), now
 	return out
@@ -75,14 +78,13 @@ func Plays(in Input, plans []engine.Plan) ([]engine.Plan, *engine.Forecast) {
 			continue
 		}
 		if !f.Known {
-			all.Without = append(all.Without, f.Without...)
+			all.Without, all.Replanned = append(all.Without, f.Without...), append(all.Replanned, f.Replanned...)
 		}
 		if all.Known = all.Known && f.Known; all.Known {
 			all.Takes, all.Ends = all.Takes+f.Takes, f.Ends
 		} else {
-			slices.Sort(all.Without)
-			all = engine.Forecast{Without: slices.Compact(all.Without)}
-			f = &engine.Forecast{Without: slices.Clone(all.Without)}
+			all = engine.Forecast{Without: sortedSet(all.Without), Replanned: sortedSet(all.Replanned)}
+			f = &engine.Forecast{Without: slices.Clone(all.Without), Replanned: slices.Clone(all.Replanned)}
 		}
 		plans[i].Forecast = f
 	}
@@ -90,6 +92,11 @@ func Plays(in Input, plans []engine.Plan) ([]engine.Plan, *engine.Forecast) {
 		return plans, nil // no play has work
 	}
 	return plans, &all
+}
+
+func sortedSet(hosts []string) []string {
+	slices.Sort(hosts)
+	return slices.Compact(hosts)
 }
 
 // withoutStaging returns a plan without the staging of hosts that are staged already, and adds its hosts to them.
@@ -106,13 +113,15 @@ func withoutStaging(p engine.Plan, staged map[string]bool) engine.Plan {
 
 type maker struct {
 	Input
-	hosts    map[string]*engine.HostPlan
-	pools    map[string]engine.Pool
-	byPool   map[poolWork][]engine.Duration // medians of hosts
-	without  map[string]bool
-	unknown  bool // a pool has no durations either
-	stages   bool // a host has something to stage
-	disrupts bool // a host is disrupted
+	hosts   map[string]*engine.HostPlan
+	pools   map[string]engine.Pool
+	byPool  map[poolWork][]engine.Duration // medians of hosts
+	without map[string]bool
+	unknown bool // a pool has no durations either
+	stages  bool // a host has something to stage
+
+	replanned []string // hosts whose other work follows in a later plan
+	disrupts  bool     // a host is disrupted
 }
 
 // work is a kind of work on a host. Reboots of different kinds take different
@@ -205,6 +214,10 @@ func (f *maker) addBatch(b engine.Batch, now time.Time) (engine.BatchForecast, t
 		if hp := f.hosts[host]; hp != nil {
 			disrupted[hp.Pool] = disrupted[hp.Pool] || hp.Disruptive()
 			f.disrupts = f.disrupts || !hp.NonDisruptive()
+			if hp.RestartsFirst {
+				f.replanned = append(f.replanned, host)
+				continue
+			}
 			takes = max(takes, f.durationOf(hp, work{reboot: rebootOf(*hp)}))
 		}
 	}

@@ -54,6 +54,26 @@ func drawTime(t *rapid.T) engine.Duration {
 	return engine.Duration(rapid.IntRange(1, 40).Draw(t, "minutes")) * minute
 }
 
+// TestReplannedWorkIsUnknown: nobody knows how long the work of a host takes that only restarts services first, so neither the
+// forecast of its plan nor that of later plays is known.
+func TestReplannedWorkIsUnknown(t *testing.T) {
+	in := forecast.Input{Now: now, Forks: 1, Pools: []engine.Pool{{Name: "etcd"}}, Earlier: engine.EarlierTimes{Hosts: map[string][]engine.HostTimes{}}}
+	for _, name := range []string{"etcd-0", "etcd-1"} {
+		in.Plan.Hosts = append(in.Plan.Hosts, engine.HostPlan{Host: name, Pool: "etcd", RestartsFirst: name == "etcd-0", Sequence: []engine.Step{{}}})
+		in.Plan.Batches = append(in.Plan.Batches, engine.Batch{Hosts: []string{name}, Pools: []string{"etcd"}})
+		in.Earlier.Hosts[name] = []engine.HostTimes{{Host: name, Batch: minute}}
+	}
+	if f := forecast.Make(in); f.Known || len(f.Without) > 0 || !slices.Equal(f.Replanned, []string{"etcd-0"}) || !f.Ends.IsZero() {
+		t.Errorf("%+v", f)
+	}
+	plans, all := forecast.Plays(in, []engine.Plan{in.Plan, in.Plan})
+	for _, f := range []*engine.Forecast{plans[0].Forecast, plans[1].Forecast, all} {
+		if f.Known || !slices.Equal(f.Replanned, []string{"etcd-0"}) {
+			t.Errorf("%+v", f)
+		}
+	}
+}
+
 // TestForecastIsConsistent checks that batches follow each other, that soaks
 // count, and that a batch runs only when all windows of the pools that it disrupts have
 // time for it; and that nothing is told about hosts of which nothing is known.

@@ -16,7 +16,7 @@ func EndText(end event.RunEnd) string {
 	if end.Maintenance != "" {
 		return maintenanceText(end)
 	}
-	if end.Verdict.Declined && len(end.Updated)+len(end.Failed) == 0 {
+	if end.Verdict.Declined && len(end.Updated)+len(end.Failed)+end.HoldsTaken == 0 {
 		return "not approved; no host was disrupted"
 	}
 	parts := listOutcomes(end.Verdict)

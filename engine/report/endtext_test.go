@@ -23,6 +23,7 @@ func TestEndText(t *testing.T) {
 		"every host matches; 2 hosts updated":            {end: event.RunEnd{Complete: true, Updated: []string{"a", "b"}}},
 		"done; the site is not complete; 1 host updated": {end: event.RunEnd{Updated: []string{"a"}}},
 		"not approved; no host was disrupted":            {found: engine.Findings{Stopped: true, Declined: true}},
+		"not approved; 1 host not updated":               {engine.Findings{Stopped: true, Declined: true}, event.RunEnd{HoldsTaken: 1, Untouched: []string{"a"}}},
 		"not approved; 1 host updated, 2 not updated":    {engine.Findings{Stopped: true, Declined: true}, event.RunEnd{Updated: []string{"a"}, Untouched: []string{"b", "c"}}},
 		"stopped by the operator; 1 host failed":         {engine.Findings{Stopped: true, Failures: []engine.Failure{{Host: "a"}}}, event.RunEnd{Failed: []string{"a"}}},
 		"snapshot etcd failed; 3 hosts not updated":      {fail(engine.Failure{Step: "snapshot etcd"}), event.RunEnd{Untouched: []string{"a", "b", "c"}}},

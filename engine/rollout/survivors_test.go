@@ -1,6 +1,7 @@
 package rollout_test
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,6 +11,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/event"
+	"holdfast/engine/report"
 	"holdfast/engine/report/summary"
 	"holdfast/engine/rollout"
 	"holdfast/engine/simulator"
@@ -114,6 +116,35 @@ func TestSurvivorsInSummary(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestDeclinedAfterARestart: a run that has restarted services of a host before its update, and whose next batch nobody approves,
+// does not end with the claim that it disrupted no host.
+func TestDeclinedAfterARestart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site := survivorSite(3)
+		first, second := site.Bastion("run-1"), site.Bastion("run-2")
+		failOnErrors(t, checkEnd(applyRun(first, runSerially), engine.ExitOK), checkLaws(site))
+		site.Host("etcd-0").SoftReboot() // by a person, into its previous OS; its member runs on
+		time.Sleep(10 * time.Minute)
+		site.Inventory.Pools[0].OS = &engine.OS{Driver: "ostree", Commit: simulator.V3}
+		second.Asked = &laws.Asked{Over: true} // etcd-0 runs another OS than the last roll-out brought
+		restarts := false
+		end := applyRun(second, runSerially, successorOf(first), func(r *rollout.Run) {
+			r.OverIncomplete = true
+			r.Step = func(_ context.Context, p engine.Plan) error {
+				if restarts {
+					return rollout.ErrNoStep
+				}
+				restarts = p.Host(p.Batches[0].Hosts[0]).RestartsFirst
+				return nil
+			}
+		})
+		failOnErrors(t, checkEnd(end, engine.ExitStopped), checkLaws(site))
+		if text := report.EndText(end); !restarts || text != "not approved; 3 hosts not updated" {
+			t.Errorf("restarts first: %t; %s\n%s", restarts, text, strings.Join(site.Log(), "\n"))
+		}
+	})
 }
 
 // blindObserver does not see that a member runs from another deployment.

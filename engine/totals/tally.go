@@ -29,6 +29,7 @@ type hostTally struct {
 	stepAgain       int64           // bytes that the present step was sent again
 	stepBytes       int64           // bytes that the present step has fetched
 	fetchTime       engine.Duration // duration of steps that fetched something
+	held            bool            // its hold was taken
 	runsOn          bool            // its member runs on during the reboot that was ordered
 	answers         bool            // that member has answered since, but the next sample may have begun before
 	downSince       time.Time       // zero: the host answers
@@ -53,6 +54,7 @@ func (t *Tally) AddEvent(e event.Event) {
 		if e.Cluster != "" {
 			h.Cluster = e.Cluster
 		}
+		h.held = h.held || e.Kind == engine.HoldStep && e.Type == event.StepEnded && e.Failure == nil
 		h.addTransfer(e)
 		h.addOutage(e)
 	}
@@ -173,6 +175,11 @@ func endAt(begin *time.Time, now time.Time) (lasted engine.Duration) {
 func (t *Tally) AddTo(end *event.RunEnd) {
 	end.Latency, end.Hosts, end.Clusters = t.latencies.list(), t.listHosts(), t.listClusters()
 	end.Times, end.BatchGap = t.times.list(), t.times.meanGap()
+	for _, h := range t.hosts {
+		if h.held {
+			end.HoldsTaken++
+		}
+	}
 }
 
 // listHosts returns the totals of each host that has any, by name.

@@ -14,10 +14,10 @@ import (
 // all changes have the same rule and all actions of the host, because the changes
 // already show both. It also writes the reaction to a failed reload or restart.
 func (v *planView) writeActions(b *strings.Builder, hp engine.HostPlan) {
-	groups := groupByRule(hp.Changes)
-	if len(groups) > 1 && !hasActionType(hp.Actions, engine.NoAction) || len(groups) == 1 && groups[0].actions != actionNames(hp.Actions) {
+	groups, actions := groupByRule(hp.Changes), orderedActions(hp)
+	if len(groups) > 1 && !hasActionType(hp.Actions, engine.NoAction) || len(groups) == 1 && groups[0].actions != actionNames(actions) {
 		b.WriteString("  Actions, in this order\n")
-		v.writeActionList(b, hp)
+		v.writeActionList(b, hp, actions)
 	}
 	if hasActionType(hp.Actions, engine.ReloadDaemon, engine.ReloadUnit, engine.RestartUnit) {
 		instead := "the run stops"
@@ -28,14 +28,14 @@ func (v *planView) writeActions(b *strings.Builder, hp engine.HostPlan) {
 	}
 }
 
-func (v *planView) writeActionList(b *strings.Builder, hp engine.HostPlan) {
-	for i := 0; i < len(hp.Actions); {
-		rules := rulesOf(hp.Changes, hp.Actions[i])
+func (v *planView) writeActionList(b *strings.Builder, hp engine.HostPlan, actions []engine.Action) {
+	for i := 0; i < len(actions); {
+		rules := rulesOf(hp.Changes, actions[i])
 		end := i + 1
-		for end < len(hp.Actions) && slices.Equal(rulesOf(hp.Changes, hp.Actions[end]), rules) {
+		for end < len(actions) && slices.Equal(rulesOf(hp.Changes, actions[end]), rules) {
 			end++
 		}
-		names := actionNames(hp.Actions[i:end])
+		names := actionNames(actions[i:end])
 		i = end
 		if len(rules) == 1 {
 			v.writePair(b, "    ", names, rules[0])
@@ -46,7 +46,7 @@ func (v *planView) writeActionList(b *strings.Builder, hp engine.HostPlan) {
 			fmt.Fprintf(b, "        %s\n", v.style.Faint(r))
 		}
 	}
-	if over := supersededActions(hp); len(over) > 0 {
+	if over := supersededActions(hp, actions); len(over) > 0 {
 		b.WriteString(termtext.Wrap("    ", "the reboot replaces: "+actionNames(over)))
 	}
 }
@@ -61,9 +61,10 @@ func rulesOf(changes []engine.Change, a engine.Action) []string {
 	return rules
 }
 
-func supersededActions(hp engine.HostPlan) []engine.Action {
+// supersededActions returns the actions of changes that are not among those of their host, because it reboots.
+func supersededActions(hp engine.HostPlan, actions []engine.Action) []engine.Action {
 	var list []engine.Action
-	if !hasActionType(hp.Actions, engine.RebootAction) {
+	if !hasActionType(actions, engine.RebootAction) {
 		return nil
 	}
 	for _, c := range hp.Changes {
@@ -71,7 +72,7 @@ func supersededActions(hp engine.HostPlan) []engine.Action {
 			continue
 		}
 		for _, a := range c.Actions {
-			if a.Type != engine.NoAction && !slices.Contains(hp.Actions, a) && !slices.Contains(list, a) {
+			if a.Type != engine.NoAction && !slices.Contains(actions, a) && !slices.Contains(list, a) {
 				list = append(list, a)
 			}
 		}

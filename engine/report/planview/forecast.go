@@ -28,6 +28,9 @@ func WriteAllPlays(w io.Writer, f engine.Forecast, plays int) error {
 // ForecastLines tells how long the work takes, and which batches the run does not
 // come to.
 func ForecastLines(f engine.Forecast) []string {
+	if !f.Known && len(f.Without) == 0 {
+		return []string{fmt.Sprintf("none, because services of %s restart first, and the run plans the rest after that.", strings.Join(foldSome(f.Replanned), ", "))}
+	}
 	if !f.Known {
 		return []string{fmt.Sprintf("none, because this bastion has not recorded yet how long %s %s.", strings.Join(foldSome(f.Without), ", "), takes(len(f.Without)))}
 	}

@@ -20,6 +20,7 @@ type batchView struct {
 type batchPart struct {
 	pool, zone    string
 	nonDisruptive bool
+	restartsFirst bool // the hosts only restart services in this batch
 	canary        bool
 	hosts         []string
 	pace          int // number of hosts at a time, if one line stands for many batches
@@ -28,13 +29,16 @@ type batchPart struct {
 func (v *planView) viewBatch(b engine.Batch) batchView {
 	out := batchView{soak: b.Soak}
 	for _, pool := range b.Pools {
-		parts := []batchPart{{pool: pool, canary: slices.Contains(b.Canaries, pool)}, {pool: pool, nonDisruptive: true}}
+		canary := slices.Contains(b.Canaries, pool)
+		parts := []batchPart{{pool: pool, canary: canary}, {pool: pool, canary: canary, restartsFirst: true}, {pool: pool, nonDisruptive: true}}
 		for _, h := range b.Hosts {
 			hp := v.byHost[h]
 			switch {
 			case hp == nil || hp.Pool != pool:
 			case hp.NonDisruptive():
-				parts[1].hosts = append(parts[1].hosts, h)
+				parts[2].hosts = append(parts[2].hosts, h)
+			case hp.RestartsFirst:
+				parts[1].hosts, parts[1].zone = append(parts[1].hosts, h), hp.Zone
 			default:
 				parts[0].hosts, parts[0].zone = append(parts[0].hosts, h), hp.Zone
 			}
@@ -48,7 +52,7 @@ func (v *planView) viewBatch(b engine.Batch) batchView {
 // in their hosts.
 func (b batchView) isAlike(other batchView) bool {
 	return b.soak == 0 && slices.EqualFunc(b.parts, other.parts, func(x, y batchPart) bool {
-		return x.pool == y.pool && x.zone == y.zone && x.nonDisruptive == y.nonDisruptive && x.canary == y.canary && len(x.hosts) == len(y.hosts)
+		return x.pool == y.pool && x.zone == y.zone && x.nonDisruptive == y.nonDisruptive && x.restartsFirst == y.restartsFirst && x.canary == y.canary && len(x.hosts) == len(y.hosts)
 	})
 }
 
@@ -98,6 +102,9 @@ func (v *planView) formatBatch(b batchView) string {
 		}
 		if s.nonDisruptive {
 			where += ", without disruption"
+		}
+		if s.restartsFirst {
+			where += ", only restarts services"
 		}
 		if s.canary {
 			where += ", canary"

@@ -107,10 +107,13 @@ func planHostNames(group []engine.HostPlan) []string {
 
 func (v *planView) describeHost(hp engine.HostPlan, all bool) string {
 	var b strings.Builder
+	if line := describeRestarts(hp); line != "" {
+		b.WriteString(termtext.Hang(termtext.Width, "  ", line))
+	}
 	wanted, drift := splitChanges(hp.Changes, isDrift)
 	rest, system := splitChanges(wanted, isOS)
 	v.writeChanges(&b, "  ", system, all)
-	if len(system) > 0 && len(hp.Stage) == 0 {
+	if len(system) > 0 && len(hp.Stage) == 0 && !hp.RestartsFirst {
 		fmt.Fprintf(&b, "      %s\n", v.style.Faint("staged already"))
 	}
 	v.writeChanges(&b, "  ", rest, all)
@@ -186,6 +189,7 @@ func (v *planView) writeOrder() {
 		v.writeLine("  %s %s", s.Name, s.On)
 	}
 	v.writeBatches()
+	v.writeReplanned()
 	v.writeWindows()
 	v.writeLine("")
 }

@@ -69,6 +69,9 @@ func (v *planView) changeCounts() string {
 		how = append(how, fmt.Sprintf("%d without disruption", nonDisruptive))
 	}
 	text := fmt.Sprintf("%s to change (%s) in %s", termtext.FormatCount(hosts, "host", "hosts"), strings.Join(how, ", "), termtext.FormatCount(len(v.p.Batches), "batch", "batches"))
+	if again := v.hostsToReplan(); len(again) > 0 {
+		text += ", and " + termtext.FormatCount(len(again), "host again in a later one", "hosts again in later ones")
+	}
 	if len(later) > 0 {
 		text += fmt.Sprintf(", %d more in the maintenance window", len(later))
 	}
