@@ -114,7 +114,7 @@ var meanings = map[string]string{
 	"LatencyPoint":        "The disk latency of one member between two scrapes of its metrics, estimated from etcd's own histograms; in an event, since the sample before.",
 	"Latency":             "Limits of the disk latency of an etcd cluster while holdfast works.",
 	"RunEnd.exit":         "exit code",
-	"RunEnd.updated":      "names of the hosts that the run made match",
+	"RunEnd.updated":      "names of the hosts that the run made match; with a playbook, that got all tasks of the plays that began",
 	"RunEnd.failed":       "names of the hosts that failed",
 	"RunEnd.untouched":    "names of the hosts with work that was not done",
 	"Status.complete":     "whether every host of `pools` matches and is free; see `limited`",

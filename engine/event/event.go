@@ -96,8 +96,9 @@ type HostOutcome string
 
 // The outcomes that views and later runs distinguish.
 const (
-	RolledBackOutcome HostOutcome = "rolled-back" // the host runs its previous OS again, and is not held
-	GivenBackOutcome  HostOutcome = "given-back"  // the run has undone its work on the host, which is not held
+	RolledBackOutcome        HostOutcome = "rolled-back"         // the host runs its previous OS again, and is not held
+	RolledBackEarlierOutcome HostOutcome = "rolled-back-earlier" // an earlier run rolled the host back and left its hold, which this run has ended
+	GivenBackOutcome         HostOutcome = "given-back"          // the run has undone its work on the host, which is not held
 )
 
 // RunStart has the person, the bastion and the command of a run.
@@ -207,10 +208,10 @@ type ClusterTotals struct {
 // RunEnd has the outcome of a run.
 type RunEnd struct {
 	Exit      engine.ExitCode `json:"exit"`
-	Verdict   engine.Verdict  `json:"verdict,omitzero"` // verdict on everything that the run found
-	Updated   []string        `json:"updated,omitempty"`
+	Verdict   engine.Verdict  `json:"verdict,omitzero"`  // verdict on everything that the run found
+	Updated   []string        `json:"updated,omitempty"` // hosts that got all work of the plays that began
 	Failed    []string        `json:"failed,omitempty"`
-	Untouched []string        `json:"untouched,omitempty"` // hosts with work that the run did not touch
+	Untouched []string        `json:"untouched,omitempty"` // hosts with work that the run did not do
 
 	HoldsTaken int `json:"holds_taken,omitempty"` // number of hosts whose hold the run took, in the end of a roll-out; without any it disrupted no host
 
@@ -237,4 +238,6 @@ type SpentBudget struct {
 	Failed int    `json:"failed"`         // number of hosts that failed
 	Pool   string `json:"pool,omitempty"` // pool that has the budget
 	Play   string `json:"play,omitempty"` // play that has the budget, for hosts of all pools
+
+	AnyErrorsFatal bool `json:"any_errors_fatal,omitempty"` // the play allows no failed host, not even with --best-effort
 }

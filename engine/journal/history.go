@@ -127,10 +127,10 @@ func (h *History) addFailures(r Run, decided map[string]bool) bool {
 		}
 		decided[host] = true
 	}
-	for _, host := range r.Updated {
+	for _, host := range r.Done {
 		decided[host] = true
 	}
-	return !r.wasCutShort() && len(failed)+len(r.Updated) > 0
+	return !r.wasCutShort() && len(failed)+len(r.Done) > 0
 }
 
 // addUnfinished adds the pools in which a run without an end may have begun another OS, so older runs no longer tell that they
@@ -139,7 +139,7 @@ func (h *History) addUnfinished(r Run) {
 	for _, pool := range r.Pools {
 		h.mayHaveNewOS[pool] = true
 	}
-	if !r.marksNewOS && len(r.Pools) == 0 && len(r.Steps)+len(r.Updated)+len(r.Failed) > 0 {
+	if !r.marksNewOS && len(r.Pools) == 0 && len(r.Steps)+len(r.Done)+len(r.Failed) > 0 {
 		h.mayHaveNewOS[""] = true
 	}
 }

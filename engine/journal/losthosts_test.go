@@ -106,3 +106,38 @@ func TestPruneKeepsProofs(t *testing.T) {
 		})
 	}
 }
+
+// TestUpdatedByPlays checks that a run lists a host as updated once, and not if a later play left it unfinished. Such a host
+// is not lost, because a play has seen it well.
+func TestUpdatedByPlays(t *testing.T) {
+	began := []event.Event{
+		{Type: event.RunStarted, Start: &event.RunStart{Site: "berlin"}},
+		{Type: event.HostDone, Host: "w-1"},
+		{Type: event.HostDone, Host: "w-0"},
+		{Type: event.HostDone, Host: "w-0"},
+	}
+	for name, c := range map[string]struct {
+		last event.Event
+		want []string
+	}{
+		"ended":  {event.Event{Type: event.RunEnded, End: &event.RunEnd{Exit: engine.ExitStopped, Updated: []string{"w-0"}, Untouched: []string{"w-1"}}}, []string{"w-0"}},
+		"killed": {event.Event{Type: event.BatchStarted, Batch: 4}, []string{"w-0", "w-1"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			lost := []event.Event{{Type: event.RunStarted, Start: &event.RunStart{Site: "berlin"}}, {Type: event.StepStarted, Host: "w-1", Step: "write", Aim: "A"}}
+			writeJournal(t, dir, "run-1", lost)
+			writeJournal(t, dir, "run-2", append(slices.Clip(began), c.last))
+			runs, err := journal.ListRuns(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := runs[0].Updated; !slices.Equal(got, c.want) {
+				t.Errorf("%v updated, not %v", got, c.want)
+			}
+			if lost := journal.SummarizeRuns(runs, "berlin", engine.HoldOwner{}).Lost; len(lost) > 0 {
+				t.Errorf("lost: %v", lost)
+			}
+		})
+	}
+}

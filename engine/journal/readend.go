@@ -41,7 +41,7 @@ func readStartAndEnd(dir, id string) (Run, error) {
 	last, err := lastLine(f)
 	var end event.Event
 	if err == nil && bytes.Contains(last, []byte(`"type":"`+event.RunEnded+`"`)) && json.Unmarshal(last, &end) == nil && end.End != nil {
-		run.Last, run.End, run.Updated, run.Failed = end.Time, end.End, end.End.Updated, end.End.Failed
+		run.Last, run.End, run.Done, run.Updated, run.Failed = end.Time, end.End, end.End.Updated, end.End.Updated, end.End.Failed
 	}
 	return run, nil
 }

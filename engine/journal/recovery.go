@@ -77,7 +77,7 @@ func (r Run) hostsSeenWell() []string {
 	if r.Maintenance == engine.ReleaseHosts && r.End != nil {
 		return r.End.Updated
 	}
-	return slices.Concat(r.Updated, r.Regained)
+	return slices.Concat(r.Done, r.Regained)
 }
 
 // DeadMemberRuns returns the runs of a bastion that changed the members of an etcd cluster and ended without releasing

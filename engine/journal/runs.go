@@ -33,6 +33,7 @@ type Run struct {
 	Rebooted    map[string]bool          `json:"rebooted,omitempty"`  // unfinished hosts that were ordered to reboot, or may have been
 	Problem     string                   `json:"problem,omitempty"`   // why the journal could not be read to its end
 	Pools       []string                 `json:"-"`                   // pools in which another OS may have begun; "": all pools
+	Done        []string                 `json:"-"`                   // hosts that a play finished; a host is there once for each play
 	Aims        map[string]string        `json:"-"`                   // aims of the changes that began on hosts which were not updated
 	Regained    []string                 `json:"-"`                   // hosts that an earlier run had lost, and that match
 	UnderWay    bool                     `json:"under_way,omitempty"` // the run has not ended, and its process lives
@@ -140,6 +141,10 @@ func ParseRun(id, journal string, text io.Reader) Run {
 	if err != nil {
 		run.Problem = err.Error()
 	}
+	run.Updated = slices.Compact(slices.Sorted(slices.Values(run.Done)))
+	if run.End != nil && run.Cluster == "" && run.Maintenance == "" {
+		run.Updated = run.End.Updated // a later play may have left a host unfinished
+	}
 	return run
 }
 
@@ -176,7 +181,7 @@ func (r *Run) addHostEvent(e event.Event) {
 			r.Rebooted[e.Host] = r.Rebooted[e.Host] || e.Kind == engine.RebootStep
 		}
 	case e.Type == event.HostDone:
-		r.Updated = append(r.Updated, e.Host)
+		r.Done = append(r.Done, e.Host)
 		r.forgetHost(e.Host)
 	case e.Failure == nil || e.Failure.Kind != engine.StoppedFailure:
 		r.Failed = append(r.Failed, e.Host)

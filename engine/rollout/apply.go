@@ -90,6 +90,7 @@ func (l *playLoop) applyPlays(ctx context.Context) (last []engine.Plan, err erro
 		l.state.beginPlay(&l.Plays[i])
 		plan, err := l.applyPlay(ctx)
 		last = append(last, plan)
+		l.state.endPlay(plan, err)
 		if err != nil || len(plan.Refusals) > 0 || len(plan.Unfinished) > 0 {
 			return last, err
 		}
@@ -136,7 +137,7 @@ func (l *playLoop) applyPlay(ctx context.Context) (engine.Plan, error) {
 	stop := sampling.Start(ctx, sampling.Ports{Sleep: l.Clock.Sleep, Sample: l.Clusters.Sample, Emit: l.emitEvent}, plan)
 	defer stop()
 	if l.Clock.Now().Sub(asked) > maxPlanAge {
-		if plan, err = l.replanAndCheck(ctx); err != nil {
+		if plan, err = l.replanAndCheck(ctx, plan); err != nil {
 			return plan, err
 		}
 	}
@@ -158,7 +159,7 @@ func (l *playLoop) carryOut(ctx context.Context, plan engine.Plan) (engine.Plan,
 		if err := l.runTurn(ctx, plan); err != nil {
 			return plan, err
 		}
-		next, err := l.replanAndCheck(ctx)
+		next, err := l.replanAndCheck(ctx, plan)
 		if err != nil {
 			return next, err
 		}

@@ -12,6 +12,35 @@ import (
 	"holdfast/engine/planner"
 )
 
+// endPlay notes the hosts to which the play still owes work, by its last plan. A play does not begin if its first plan is
+// refused or not approved.
+func (p *runState) endPlay(last engine.Plan, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.approved == nil && (err != nil || len(last.Refusals)+len(last.Unfinished) > 0) {
+		return
+	}
+	p.plays++
+	for _, host := range hostsWithWork(last) {
+		if _, done := p.done[host]; !done {
+			p.missed[host] = true
+		}
+	}
+}
+
+// hostsWithWork returns the hosts with work, also those that the plan leaves out. A host that waits for its window is
+// there twice.
+func hostsWithWork(plan engine.Plan) []string {
+	var hosts []string
+	for _, hp := range plan.Hosts {
+		hosts = append(hosts, hp.Host)
+	}
+	for _, x := range plan.Excluded {
+		hosts = append(hosts, x.Host)
+	}
+	return hosts
+}
+
 // ending sums a run up, after the last plan of each play and the error that ended it.
 type ending struct {
 	*planning
@@ -103,13 +132,9 @@ func waitsForWindow(plan engine.Plan, l engine.Lane) bool {
 }
 
 func (e *ending) notBegun() []string {
-	begun := len(e.last)
-	if errors.Is(e.err, ErrDeclined) {
-		begun--
-	}
 	var names []string
-	for i := begun; i < len(e.Plays); i++ {
-		names = append(names, e.Plays[i].Name)
+	for _, play := range e.Plays[min(e.state.plays, len(e.Plays)):] {
+		names = append(names, play.Name)
 	}
 	return names
 }
@@ -127,7 +152,8 @@ func (e *ending) spentBudget() *event.SpentBudget {
 	if failed < 2 {
 		return nil
 	}
-	return &event.SpentBudget{Failed: failed, Pool: of.Pool, Play: of.Play}
+	fatal := of.Play != "" && e.state.play.AnyErrorsFatal
+	return &event.SpentBudget{Failed: failed, Pool: of.Pool, Play: of.Play, AnyErrorsFatal: fatal}
 }
 
 // countPools adds the state of each pool to the end of a run. A run that was

@@ -50,10 +50,12 @@ func (p *planning) makePlan(ctx context.Context) (engine.Plan, Gathered, error) 
 	return plan, gathered, ctx.Err()
 }
 
-func (p *planning) replanAndCheck(ctx context.Context) (engine.Plan, error) {
+// replanAndCheck returns the next plan. If the facts cannot be gathered, it returns the plan before, which still names the
+// hosts with work.
+func (p *planning) replanAndCheck(ctx context.Context, before engine.Plan) (engine.Plan, error) {
 	plan, _, err := p.makePlan(ctx)
 	if err != nil {
-		return plan, err
+		return before, err
 	}
 	p.warnOfNewHolds(plan)
 	return plan, p.state.checkPlan(plan)

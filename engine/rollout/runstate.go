@@ -20,6 +20,8 @@ type runState struct {
 	batches  int                 // number of batches that began
 	began    time.Time           // start of the run; zero before its first plan
 	found    []string            // hosts that an earlier run had lost, and that this run has seen match
+	plays    int                 // number of plays that began
+	missed   map[string]bool     // hosts that did not get all work of a play that began
 
 	// The next fields are about the current play.
 	play      *Play
@@ -49,7 +51,7 @@ type runState struct {
 
 func newRunState() *runState {
 	return &runState{
-		saved: map[string]struct{}{}, staged: map[string]int{}, restarted: map[string]bool{}, done: map[string]time.Time{},
+		saved: map[string]struct{}{}, missed: map[string]bool{}, staged: map[string]int{}, restarted: map[string]bool{}, done: map[string]time.Time{},
 		failed: map[string]string{}, loginFailed: map[string]bool{}, loginProved: map[string][]engine.Change{}, begun: map[string]bool{}, toldHeld: map[string]bool{}, failedActions: map[string]*fallback{}, adopted: map[string]bool{}, lost: map[string]*engine.Failure{},
 	}
 }
@@ -224,7 +226,7 @@ func (p *runState) hasBegun() bool {
 func (p *runState) isUndone(host string) bool {
 	_, failed := p.failed[host]
 	_, done := p.done[host]
-	return failed || p.begun[host] && !done
+	return failed || p.missed[host] || p.begun[host] && !done
 }
 
 func (p *runState) doneSince() map[string]time.Time {

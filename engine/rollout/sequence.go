@@ -59,7 +59,7 @@ func (h *hostRun) runSequence(ctx context.Context) *engine.Failure {
 	if last := h.hp.Sequence[len(h.hp.Sequence)-1].Do.Release; last != nil && !last.Updated {
 		failure := engine.Failure{Host: h.hp.Host, Step: "adopt", Cause: "run " + h.hp.Adopt + " has rolled it back to the OS it ran before"}
 		h.noteEvent(event.Event{
-			Type: event.HostFailed, Host: h.hp.Host, Pool: h.hp.Pool, Batch: h.state.batches, Failure: &failure, Outcome: event.RolledBackOutcome, Message: "it is not held; it remembers which OS failed",
+			Type: event.HostFailed, Host: h.hp.Host, Pool: h.hp.Pool, Batch: h.state.batches, Failure: &failure, Outcome: event.RolledBackEarlierOutcome, Message: "it is not held; it remembers which OS failed",
 		})
 		return nil
 	}

@@ -189,26 +189,11 @@ func (v *View) addNext(p *page, j Journal) {
 }
 
 // assumeEnd returns the end of a run that stopped after its last event, with its
-// figures until then.
+// hosts and figures until then.
 func (v *View) assumeEnd() *event.RunEnd {
 	end := &event.RunEnd{Exit: engine.ExitFailed}
 	v.figures.AddTo(end)
-	known := map[string]bool{}
-	for _, r := range v.sum.Results() {
-		known[r.Host] = true
-		if !r.Updated {
-			end.Untouched = append(end.Untouched, r.Host)
-		}
-	}
-	if n := len(v.plans); n > 0 {
-		for _, g := range v.plans[n-1].groups {
-			for _, host := range g.Hosts {
-				if !known[host] {
-					end.Untouched = append(end.Untouched, host)
-				}
-			}
-		}
-	}
+	v.sum.AssumeEnd(end)
 	return end
 }
 

@@ -151,7 +151,7 @@ func (v *View) addFailures(p *page, s scale) {
 	for _, g := range v.failures.list {
 		row := failureRow{
 			Hosts: textutil.FoldNames(g.hosts), Subject: g.subject, Step: g.step, Cause: g.cause, Became: g.became, Hint: g.hint,
-			At: s.clock(g.at), Outputs: g.outputs,
+			At: s.clock(g.at), Outputs: g.outputs, RolledBackEarlier: g.rolledBackEarlier,
 		}
 		if command := strings.TrimSpace(g.command); strings.Contains(command, "\n") {
 			row.CommandNote = fmt.Sprintf("a script of %d lines, in the journal", strings.Count(command, "\n")+1)

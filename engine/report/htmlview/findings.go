@@ -17,7 +17,10 @@ type failureTable struct {
 	more  int // failures that are not kept
 }
 
-type failureKey struct{ subject, step, cause, became, hint string }
+type failureKey struct {
+	subject, step, cause, became, hint string
+	rolledBackEarlier                  bool // by an earlier run
+}
 
 type failureGroup struct {
 	failureKey
@@ -41,7 +44,7 @@ func (t *failureTable) add(e event.Event) {
 	f := *e.Failure
 	k := failureKey{step: cmp.Or(f.Step, e.Step), cause: f.Cause, hint: f.Hint}
 	if e.Type == event.HostFailed {
-		k.became = e.Message
+		k.became, k.rolledBackEarlier = e.Message, e.Outcome == event.RolledBackEarlierOutcome
 	}
 	host := cmp.Or(e.Host, f.Host)
 	if host == "" {

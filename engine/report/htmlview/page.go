@@ -120,6 +120,7 @@ type failureRow struct {
 	Hosts                                                        []string
 	Subject, Step, Cause, Became, Hint, At, Command, CommandNote string
 	Outputs                                                      []failureOutput
+	RolledBackEarlier                                            bool
 }
 
 type warningRow struct{ At, Text string }

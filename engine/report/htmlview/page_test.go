@@ -86,6 +86,45 @@ func TestFailedRun(t *testing.T) {
 		"update", "1.0 (ffe304ca31ef)", "action: drain, reboot", "rule: built-in: an OS image takes effect at a reboot")
 }
 
+// TestKilledPlaybook checks that the report of a killed playbook suggests the playbook for
+// the hosts that lack tasks of the plays that began.
+func TestKilledPlaybook(t *testing.T) {
+	hosts := []string{"worker-01", "worker-02", "worker-03"}
+	for name, c := range map[string]struct {
+		second func(s *reporttest.Script)
+		want   []string
+	}{
+		"in the second play": {func(s *reporttest.Script) {
+			s.BeginPlay("restart", "reboot", hosts...)
+			s.RebootHost("worker-01", time.Minute)
+			s.RunStep("worker-02", "hold", s.At, time.Second)
+		}, []string{"3 hosts touched, 1 updated", "without --limit, hosts that are done get all tasks again", "holdfast apply night.yaml -y -l &#39;worker-[02-03]&#39;"}},
+		"with a host left out": {func(s *reporttest.Script) {
+			s.BeginPlay("restart", "reboot", hosts[:2]...)
+			s.Events[len(s.Events)-1].Plan.Excluded = []engine.Exclusion{{Host: "worker-03", Kind: engine.Held, Reason: "held by ann@bastion"}}
+			s.RebootHost("worker-01", time.Minute)
+			s.RebootHost("worker-02", time.Minute)
+		}, []string{"3 hosts touched, 2 updated", "holdfast apply night.yaml -y -l worker-03<"}},
+		"before the second play was approved": {func(s *reporttest.Script) {
+			s.BeginPlay("restart", "reboot", hosts...)
+		}, []string{"3 hosts touched, 3 updated", "the plays that were not begun are for all their hosts", "holdfast apply night.yaml -y<"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var s reporttest.Script
+			s.StartRun("night.yaml", "--yes")
+			s.BeginPlay("upgrade", "", hosts...)
+			for _, host := range hosts {
+				s.RebootHost(host, time.Minute)
+			}
+			c.second(&s)
+			page := writePage(t, s.Events, htmlview.Journal{})
+			for _, want := range c.want {
+				wantTexts(t, page, want)
+			}
+		})
+	}
+}
+
 // memberEvents returns a change of members that has replaced one member.
 func memberEvents(command string) []event.Event {
 	var events []event.Event

@@ -54,6 +54,9 @@ func (p *Writer) failureText(e event.Event) string {
 	if e.Failure.Kind == engine.StoppedFailure {
 		return failureLines(p.Style.Yellow("  "+e.Host)+" stopped at "+e.Failure.Step, e)
 	}
+	if e.Outcome == event.RolledBackEarlierOutcome {
+		return failureLines(p.Style.Red("  "+e.Host), e)
+	}
 	return failureLines(p.Style.Red("  "+e.Host+" failed")+" at "+e.Failure.Step, e)
 }
 

@@ -97,8 +97,7 @@ func TestCompleteness(t *testing.T) {
 		},
 		"end-plays": func(s *reporttest.Script) {
 			s.StartRun("restart.yaml")
-			planned(s, one("worker-01", engine.Blocked, "pool worker: no seat"), "worker-02")
-			planned(s, one("worker-03", engine.Held, "held by ann@bastion"), "worker-01")
+			s.BeginPlay("restart", "reboot", "worker-01", "worker-02")
 			s.UpdateHosts("worker-02", "worker-01")
 			s.EndRun(excluded(one("worker-03", engine.Held, "held by ann@bastion")), event.RunEnd{Updated: []string{"worker-01", "worker-02"}, Pools: reporttest.PoolStatuses(map[engine.HostState]int{engine.HeldState: 1}, engine.Updated)})
 		},

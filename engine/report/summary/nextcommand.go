@@ -65,16 +65,27 @@ func unhealthyClusters(end event.RunEnd) []etcdfacts.UnhealthyCluster {
 // on every host, such as a reboot. So the command for a play is limited to the
 // hosts that are not done.
 func (s *Summary) resumePlay(again event.Command, end event.RunEnd, lines ...string) ([]string, event.Command) {
-	open := slices.Concat(end.Failed, end.Untouched)
-	slices.Sort(open)
-	if s.plan.Play == "" || len(open) == 0 {
+	if s.plan.Play == "" {
 		return lines, again
 	}
-	lines = append(lines, "without --limit, hosts that are done get all tasks again, such as a reboot")
+	open := unfinishedHosts(end)
+	switch {
+	case len(end.Updated) == 0:
+	case len(open) == 0:
+		lines = append(lines, "hosts that are done get all tasks again, such as a reboot")
+	default:
+		lines = append(lines, "without --limit, hosts that are done get all tasks again, such as a reboot")
+	}
+	if len(open) > 0 && s.plays.shown > 1 {
+		lines = append(lines, "the hosts of the limit begin with the first play again: to leave plays out, give plays tags to choose them with --tags")
+	}
 	if len(end.NotBegun) > 0 {
 		lines = append(lines, "the plays that were not begun are for all their hosts: give these plays tags to choose them with --tags")
 	}
-	return lines, withLimit(again, open)
+	if len(open) > 0 {
+		again = withLimit(again, open)
+	}
+	return lines, again
 }
 
 func (s *Summary) hasRollback() bool {
@@ -204,7 +215,7 @@ func secretLines(c event.Command) []string {
 }
 
 func limitPattern(hosts []string) string {
-	return strings.Join(textutil.FoldNames(slices.Compact(hosts)), ",")
+	return strings.Join(textutil.FoldNames(hosts), ",")
 }
 
 // The flags that another run does not repeat as they are.

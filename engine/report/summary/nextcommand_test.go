@@ -166,6 +166,40 @@ func TestAdvice(t *testing.T) {
 			"  without --limit, hosts that are done get all tasks again, such as a reboot\n  the plays that were not begun are for all their hosts: give these plays tags to choose them with --tags\n" +
 				"exit 3: 1 host failed; 1 host updated, 1 not updated; next: holdfast apply night.yaml -l 'worker-[02-03]'\n",
 		},
+		"a play failed on one host, and another is held": {
+			[]string{"restart.yaml"},
+			func(s *reporttest.Script) {
+				s.BeginPlay("restart", "reboot", "worker-01", "worker-02")
+				s.RebootHost("worker-01", time.Minute)
+				s.FailHost("worker-02", "reboot", "exit status 1", "it stays held")
+			},
+			engine.Findings{Failures: []engine.Failure{{Host: "worker-02"}}, Excluded: left(engine.Held, "worker-03")},
+			event.RunEnd{Updated: []string{"worker-01"}, Failed: []string{"worker-02"}},
+			"next: holdfast apply restart.yaml -l 'worker-[02-03]'\n",
+		},
+		"a host of a play is done, and does not answer any more": {
+			[]string{"restart.yaml"},
+			func(s *reporttest.Script) {
+				s.BeginPlay("restart", "reboot", "worker-01", "worker-02")
+				s.RebootHost("worker-01", time.Minute)
+				s.FailHost("worker-02", "reboot", "exit status 1", "it stays held")
+			},
+			engine.Findings{Failures: []engine.Failure{{Host: "worker-02"}}, Excluded: left(engine.Unreachable, "worker-01")},
+			event.RunEnd{Updated: []string{"worker-01"}, Failed: []string{"worker-02"}},
+			"next: holdfast apply restart.yaml -l worker-02\n",
+		},
+		"the second play was not approved": {
+			[]string{"night.yaml"},
+			func(s *reporttest.Script) {
+				s.BeginPlay("upgrade", "", "worker-01")
+				s.RebootHost("worker-01", time.Minute)
+				s.BeginPlay("restart", "reboot", "worker-01")
+			},
+			engine.Findings{Stopped: true, Declined: true},
+			event.RunEnd{Updated: []string{"worker-01"}, NotBegun: []string{"restart"}},
+			"  hosts that are done get all tasks again, such as a reboot\n  the plays that were not begun are for all their hosts: give these plays tags to choose them with --tags\n" +
+				"exit 6: not approved; 1 host updated; next: holdfast apply night.yaml\n",
+		},
 		"one host failed, and another had been rolled back": {
 			nil,
 			func(s *reporttest.Script) {

@@ -50,11 +50,14 @@ func (s *Summary) NextSteps(end event.RunEnd) (lines []string, command string) {
 const failedKinds = 5
 
 func (s *Summary) failureLines() []string {
-	type key struct{ step, cause string }
+	type key struct {
+		step, cause string
+		earlier     bool
+	}
 	var groups textutil.Groups[key, *hostSummary]
 	for _, name := range slices.Sorted(maps.Keys(s.hosts)) {
 		if h := s.hosts[name]; h.failure != nil && h.failure.Kind != engine.StoppedFailure {
-			groups.Add(key{h.failure.Step, h.failure.Cause}, h)
+			groups.Add(key{h.failure.Step, h.failure.Cause, h.fate == event.RolledBackEarlierOutcome}, h)
 		}
 	}
 	var lines []string
@@ -66,7 +69,11 @@ func (s *Summary) failureLines() []string {
 		for _, h := range groups.Of(k) {
 			names = append(names, h.name)
 		}
-		lines = append(lines, shortFailureLines(strings.Join(textutil.FoldNames(names), ", ")+" failed at "+k.step, *groups.Of(k)[0].failure)...)
+		title := strings.Join(textutil.FoldNames(names), ", ")
+		if !k.earlier {
+			title += " failed at " + k.step
+		}
+		lines = append(lines, shortFailureLines(title, *groups.Of(k)[0].failure)...)
 	}
 	return lines
 }
@@ -127,6 +134,9 @@ func StderrLines(f engine.Failure) []string {
 }
 
 func spentBudgetLine(b event.SpentBudget) string {
+	if b.AnyErrorsFatal {
+		return fmt.Sprintf("%d hosts have failed, and play %s ends at the first failure (any_errors_fatal)", b.Failed, b.Play)
+	}
 	owner := "pool " + b.Pool
 	if b.Play != "" {
 		owner = "play " + b.Play

@@ -21,7 +21,7 @@ func TestPlaysEnd(t *testing.T) {
 			s.BeginPlay("journald", "restart systemd-journald.service", "worker-01", "worker-02")
 			s.FailHost("worker-01", "service systemd-journald.service", "exit status 1", "it stays held, with the reason in its hold")
 			failed := engine.Failure{Host: "worker-01", Step: "service systemd-journald.service", Cause: "exit status 1"}
-			s.EndRun(engine.Findings{Failures: []engine.Failure{failed}}, event.RunEnd{Updated: []string{"worker-02"}, Failed: []string{"worker-01"}, NotBegun: []string{"reboot", "tidy up"}})
+			s.EndRun(engine.Findings{Failures: []engine.Failure{failed}}, event.RunEnd{Failed: []string{"worker-01"}, Untouched: []string{"worker-02"}, NotBegun: []string{"reboot", "tidy up"}})
 		},
 		"end-two-reboots": func(s *reporttest.Script) {
 			s.StartRun("twice.yaml")
@@ -38,7 +38,17 @@ func TestPlaysEnd(t *testing.T) {
 			s.RebootHost("worker-01", 20*time.Second)
 			p := engine.Plan{Total: 3, Play: "two", Excluded: []engine.Exclusion{{Host: "worker-01", Kind: engine.Held, Reason: "held by ann@bastion"}}}
 			s.AddEvent(event.Event{Type: event.Planned, Plan: &p})
-			s.EndRun(engine.Findings{Excluded: p.Excluded}, event.RunEnd{Updated: []string{"worker-01"}})
+			s.EndRun(engine.Findings{Excluded: p.Excluded}, event.RunEnd{})
+		},
+		"end-went-back-earlier": func(s *reporttest.Script) {
+			s.StartRun("--yes")
+			s.BeginPlay("", "", "worker-01", "worker-02")
+			s.RunStep("worker-01", "release", s.At, time.Second)
+			f := &engine.Failure{Host: "worker-01", Step: "adopt", Cause: "run 20261120-220000-aa11c35e7f90d284 has rolled it back to the OS it ran before"}
+			s.AddEvent(event.Event{Type: event.HostFailed, Host: "worker-01", Failure: f, Outcome: event.RolledBackEarlierOutcome, Message: "it is not held; it remembers which OS failed"})
+			s.UpdateHosts("worker-02")
+			left := engine.Exclusion{Host: "worker-01", Kind: engine.RolledBack, Reason: "it was rolled back from bc30253b4147, which failed there; give it another OS, or try again with --retry-rolled-back"}
+			s.EndRun(engine.Findings{Excluded: []engine.Exclusion{left}}, event.RunEnd{Updated: []string{"worker-02"}})
 		},
 		"end-went-back": func(s *reporttest.Script) {
 			s.StartRun()

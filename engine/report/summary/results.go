@@ -36,20 +36,37 @@ func (s *Summary) Results() []HostResult {
 	for _, h := range s.end.Hosts {
 		figures[h.Host] = h
 	}
+	owed := map[string]bool{}
+	for _, name := range unfinishedHosts(s.end) {
+		owed[name] = true
+	}
 	var results []HostResult
 	for _, name := range slices.Sorted(maps.Keys(s.hosts)) {
 		h := s.hosts[name]
 		if !h.isTouched() {
 			continue
 		}
+		updated := h.updated && !owed[name]
 		r := HostResult{
-			HostTotals: figures[name], Outcome: h.outcomeText(), Work: h.workText(), StagedIn: h.staged, HeldFor: h.heldFor,
-			StillHeld: !h.held.IsZero(), Updated: h.updated, NonDisruptive: h.begun && h.neverHeld, FailedAction: h.failedAction,
+			HostTotals: figures[name], Outcome: h.outcomeText(updated), Work: h.workText(), StagedIn: h.staged, HeldFor: h.heldFor,
+			StillHeld: !h.held.IsZero(), Updated: updated, NonDisruptive: h.begun && h.neverHeld, FailedAction: h.failedAction,
 		}
 		r.Host = name // a host without figures is not in the end of the run
 		results = append(results, r)
 	}
 	return results
+}
+
+// unfinishedHosts returns the hosts that failed, that were left out, or to which the run owes work.
+func unfinishedHosts(end event.RunEnd) []string {
+	open := slices.Concat(end.Failed, end.Untouched)
+	for _, x := range end.Verdict.Excluded {
+		if !slices.Contains(end.Updated, x.Host) {
+			open = append(open, x.Host)
+		}
+	}
+	slices.Sort(open)
+	return slices.Compact(open)
 }
 
 func (h *hostSummary) workText() string {
@@ -62,21 +79,23 @@ func (h *hostSummary) workText() string {
 	return h.did + "; not begun: " + h.due.did
 }
 
-func (h *hostSummary) outcomeText() string {
+func (h *hostSummary) outcomeText(updated bool) string {
 	switch {
-	case h.updated && h.failedAction != nil:
+	case updated && h.failedAction != nil:
 		return "updated, by a reboot"
-	case h.updated:
+	case updated:
 		return "updated"
 	case h.failure != nil && h.failure.Kind == engine.StoppedFailure:
 		return "stopped at " + h.failure.Step
 	case h.failure != nil && h.failure.Kind == engine.HeldFailure:
 		return "left alone at " + h.failure.Step
+	case h.failure != nil && h.fate == event.RolledBackEarlierOutcome:
+		return "rolled back by an earlier run"
 	case h.failure != nil && h.rolledBack():
 		return "rolled back after " + h.failure.Step
 	case h.failure != nil:
 		return "failed at " + h.failure.Step
-	case h.staged > 0:
+	case h.staged > 0 && !h.updated:
 		return "staged"
 	}
 	return "not finished"

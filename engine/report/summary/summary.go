@@ -1,6 +1,8 @@
 package summary
 
 import (
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -23,6 +25,7 @@ type Summary struct {
 	etcd       voters.Watches
 	others     []event.Event // steps that failed on no host, such as gates and snapshots
 	plan       engine.Plan   // the last approved plan
+	plays      playProgress
 	command    event.Command // the command of the run
 	end        event.RunEnd
 	touched    bool // a step of a host has begun, or a host has failed
@@ -48,6 +51,13 @@ type hostSummary struct {
 	failedAction *engine.Failure // the failed action that the reboot replaced
 }
 
+// playProgress is the progress of the plays of a run.
+type playProgress struct {
+	shown int             // number of plays with a plan
+	begun bool            // something was done after the last plan
+	owed  map[string]bool // hosts that did not get all work of a play before the last one
+}
+
 // plannedWork is the work of a play on a host.
 type plannedWork struct {
 	did         string
@@ -62,7 +72,7 @@ type clusterSummary struct {
 
 // New returns the summary of a run that has not begun.
 func New() *Summary {
-	return &Summary{hosts: map[string]*hostSummary{}, clusters: map[string]*clusterSummary{}, etcd: voters.Watches{}}
+	return &Summary{hosts: map[string]*hostSummary{}, clusters: map[string]*clusterSummary{}, etcd: voters.Watches{}, plays: playProgress{owed: map[string]bool{}}}
 }
 
 // AddEvent adds an event of the run.
@@ -71,6 +81,7 @@ func (s *Summary) AddEvent(e event.Event) {
 		s.began = e.Time
 	}
 	s.now = e.Time
+	s.plays.begun = s.plays.begun || e.Type == event.StepStarted || e.Type == event.StageStarted || e.Type == event.BatchStarted
 	switch {
 	case e.Type == event.RunStarted && e.Start != nil:
 		s.command = e.Start.Command
@@ -106,7 +117,13 @@ func (s *Summary) followEtcd(e event.Event) {
 }
 
 func (s *Summary) addPlan(p engine.Plan) {
-	s.plan = p
+	for _, x := range s.plan.Excluded {
+		s.plays.owed[x.Host] = true
+	}
+	for name, h := range s.hosts {
+		s.plays.owed[name] = s.plays.owed[name] || h.due != nil
+	}
+	s.plan, s.plays.shown, s.plays.begun = p, s.plays.shown+1, false
 	for _, hp := range p.Hosts {
 		s.hostNamed(hp.Host).due = &plannedWork{planview.DescribeWork(hp), hp.FallsBack()}
 	}
@@ -206,4 +223,29 @@ func durationBetween(from, to time.Time) engine.Duration {
 	return engine.Duration(to.Sub(from))
 }
 
-func (h *hostSummary) rolledBack() bool { return h.fate == event.RolledBackOutcome }
+func (h *hostSummary) rolledBack() bool {
+	return h.fate == event.RolledBackOutcome || h.fate == event.RolledBackEarlierOutcome
+}
+
+// AssumeEnd adds the hosts and the plays to the end of a run that stopped after its last event.
+func (s *Summary) AssumeEnd(end *event.RunEnd) {
+	owed := maps.Clone(s.plays.owed)
+	for name, h := range s.hosts {
+		owed[name] = owed[name] || !h.updated || h.failure != nil || s.plays.begun && h.due != nil
+	}
+	switch {
+	case s.plays.begun:
+		for _, x := range s.plan.Excluded {
+			owed[x.Host] = true
+		}
+	case s.plan.Play != "":
+		end.NotBegun = []string{s.plan.Play}
+	}
+	for _, name := range slices.Sorted(maps.Keys(owed)) {
+		if owed[name] {
+			end.Untouched = append(end.Untouched, name)
+		} else {
+			end.Updated = append(end.Updated, name)
+		}
+	}
+}
