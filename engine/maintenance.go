@@ -68,7 +68,7 @@ type EndHold struct {
 	Digest      string `json:"digest,omitempty"`       // digest of the hold file that the person has seen; another hold is not ended
 	Run         string `json:"run,omitempty"`          // run of the hold, if the person has not seen the hold file
 	Bastion     string `json:"bastion,omitempty"`      // identity of the bastion of that run
-	AcceptUnits bool   `json:"accept_units,omitempty"` // accept the units of a host without a hold // the units of the host are accepted as they are, although the hold of a run has another state of them
+	AcceptUnits bool   `json:"accept_units,omitempty"` // the units of the host are accepted as they are, although the hold of a run has another state of them
 }
 
 // AcceptUnits accepts the units of a host without a hold as they are, although

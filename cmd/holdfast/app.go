@@ -76,10 +76,14 @@ func defaultInventory() []string {
 	return []string{"inventory.hcl"}
 }
 
-// checkFlags refuses empty values: an empty --limit is a mistake that would select all hosts.
+// checkFlags refuses empty values, as an empty --limit is a mistake that would select all hosts. It also refuses
+// global flags that have no effect on the command.
 func (a *app) checkFlags(cmd *cobra.Command) error {
 	var problems []error
 	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if err := checkUsed(cmd, f.Name); err != nil {
+			problems = append(problems, err)
+		}
 		if hasEmpty(f.Value) {
 			what, _ := pflag.UnquoteUsage(f)
 			if !strings.Contains(f.Usage, "`") {

@@ -34,7 +34,12 @@ inventory and no host.
 Exit status: 0 nothing changes; 2 something changes; 1 a document is invalid,
 or the change needs a new installation.`,
 		Args: expectArgs(2, 2),
-		RunE: func(cmd *cobra.Command, args []string) error { return a.runDiff(cmd.Context(), args, explain) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if a.diffs && a.json {
+				return errors.New("diff: --diff is for people; leave out --diff or --json")
+			}
+			return a.runDiff(cmd.Context(), args, explain)
+		},
 	}
 	cmd.Flags().BoolVar(&a.diffs, "diff", false, "show contents of changed files line by line, of those that are not secret, binary or large")
 	cmd.Flags().BoolVar(&explain, "explain", false, "show for each change which fields differ, and why its rule requires its actions")
@@ -59,7 +64,7 @@ func (a *app) runDiff(ctx context.Context, args []string, explain bool) error {
 	} else {
 		err = writeDiff(a.stdout, d)
 	}
-	if err == nil && a.diffs && !a.json {
+	if err == nil && a.diffs {
 		err = planview.WriteContents(a.stdout, filediff.ConfigContents(was, is, d), a.outputStyle())
 	}
 	if err != nil || d.Equal() {

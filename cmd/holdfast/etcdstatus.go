@@ -69,6 +69,9 @@ func (a *app) etcdStatus(ctx context.Context, names []string, f etcdStatusFlags)
 	if err := f.checkWindow(); err != nil {
 		return err
 	}
+	if len(names) > 0 && a.limit != "" {
+		return errors.New("etcd status: name clusters, or select them by their hosts with --limit, not both")
+	}
 	s, err := a.openSite(ctx, nil)
 	if err != nil {
 		return err
@@ -117,7 +120,7 @@ func (s *site) selectClusters(names []string) ([]string, error) {
 		return nil, errors.New("etcd status: the inventory has no etcd cluster")
 	}
 	concerned := planner.ClustersConcerned(planner.Input{Request: planner.Request{Inventory: s.inv, Selected: s.selectFn}})
-	if len(names) > 0 { // named clusters do not depend on --limit
+	if len(names) > 0 {
 		concerned = nil
 		for _, c := range s.inv.Clusters {
 			if slices.Contains(names, c.Name) {

@@ -52,8 +52,11 @@ lists them.`,
 		Args: expectArgs(1, -1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			d, err := f.parseEnd(time.Now())
-			if err == nil && f.powerOff {
+			if err == nil {
 				f.graceful, err = parseShutdown("hold", shutdown)
+			}
+			if err == nil && !f.powerOff && cmd.Flags().Changed("shutdown-timeout") {
+				err = errors.New("hold: --shutdown-timeout is for --power-off; add --power-off, or leave --shutdown-timeout out")
 			}
 			if err == nil {
 				err = f.checkFlags(d)

@@ -49,6 +49,7 @@ var printed = []struct {
 	{"holdfast power on", "and `off` and `reset`: a list of these", hostResult{}},
 	{"holdfast mirror", "a list of these", mirror.ContentStatus{}},
 	{"holdfast runs", "a list of these, the newest first", journal.Run{}},
+	{"holdfast runs prune", "a list of these", prunedRun{}},
 	{"holdfast validate", "", engine.Inventory{}},
 	{"holdfast diff", "", rules.Diff{}},
 	{"holdfast version", "", build{}},

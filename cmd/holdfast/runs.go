@@ -70,6 +70,26 @@ func (a *app) showRun(dir, name string) error {
 	return journal.Replay(dir, id, view.Emit)
 }
 
+// prunedRun is a run whose journal was removed.
+type prunedRun struct {
+	ID string `json:"id"` // ID of the run
+}
+
+func (c *console) showPruned(ids []string) error {
+	if c.json {
+		list := make([]prunedRun, len(ids))
+		for i, id := range ids {
+			list[i].ID = id
+		}
+		return c.printJSON(list)
+	}
+	for _, id := range ids {
+		fmt.Fprintln(c.stdout, "removed", id)
+	}
+	_, err := fmt.Fprintf(c.stdout, "journals removed: %d\n", len(ids))
+	return err
+}
+
 func (a *app) pruneCommand() *cobra.Command {
 	var keep int
 	var older string
@@ -96,11 +116,7 @@ tell later runs which hosts failed, and which pools are complete.`,
 				return err
 			}
 			gone, err := journal.Prune(dir, keep, clock.Real{}.Now().Add(-time.Duration(age)))
-			for _, id := range gone {
-				fmt.Fprintln(a.stdout, "removed", id)
-			}
-			fmt.Fprintf(a.stdout, "journals removed: %d\n", len(gone))
-			return err
+			return errors.Join(a.showPruned(gone), err)
 		},
 	}
 	cmd.Flags().IntVar(&keep, "keep", 20, "keep the newest `N` runs of each site, at any age")
