@@ -174,7 +174,7 @@ func (r Request) planRelease(t engine.Target, o Observed) engine.HostMaintenance
 		return leaveAlone(engine.UnreachableFailure, st.Problem)
 	case standing.HeldWhenLastSeen:
 		if r.PowerOn && (r.owns(*st.Hold) || r.Force) {
-			m := r.endPowered(t, engine.EndHold{Run: st.Hold.Run, Bastion: st.Hold.Bastion}, st.Hold)
+			m := r.endPowered(t, engine.EndHold{Run: st.Hold.Run, Bastion: st.Hold.Bastion, AcceptUnits: r.AcceptUnits}, st.Hold)
 			m.Found = st.Describe()
 			return m
 		}

@@ -171,7 +171,7 @@ func (r *stepRunner) endHold(ctx context.Context, host string, e engine.EndHold)
 	switch {
 	case e.Run != "":
 		k.Owner = engine.HoldOwner{Run: e.Run, Bastion: e.Bastion}
-		err = k.Release(ctx, host, engine.Release{})
+		err = k.Release(ctx, host, engine.Release{Whole: e.AcceptUnits})
 	case e.Digest == "":
 		err = k.Release(ctx, host, engine.Release{})
 	default:

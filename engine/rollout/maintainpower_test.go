@@ -269,6 +269,30 @@ func TestReleaseAfterAnotherHold(t *testing.T) {
 	})
 }
 
+// TestAcceptUnitsOfARememberedHold: a host whose units are not as before a disruption is held, and off. A release that switches it on accepts
+// its units.
+func TestAcceptUnitsOfARememberedHold(t *testing.T) {
+	for _, accept := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			site, _, ask := poweredSite()
+			host := site.Host("worker-0")
+			host.SetHold(&engine.Hold{Kind: engine.RunHold, Holder: "bob@b2", Run: "r2", Bastion: "b2", Failed: []string{}})
+			host.SetHold(nil)
+			hold, release := holdOff, releaseOn
+			hold.Force, release.AcceptUnits = true, accept
+			for _, r := range []maintenance.Request{hold, release} {
+				if end := ask(t.Context(), r, nil); end.Exit != engine.ExitOK {
+					t.Fatal(findingsText(end))
+				}
+			}
+			facts := site.Bastion("person-2").Run().GatherHosts(t.Context())["worker-0"]
+			if facts.Hold != nil || (facts.Unproven == nil) != accept {
+				t.Errorf("accepted: %t, %+v, %+v", accept, facts.Hold, facts.Unproven)
+			}
+		})
+	}
+}
+
 // TestPowerOffOfARememberedHold: a bastion remembers its hold of a host that has another hold by now, or none, and does not reach it. The power
 // of the host is cut only by force.
 func TestPowerOffOfARememberedHold(t *testing.T) {

@@ -155,7 +155,9 @@ func (h *Host) releaseHold(b *Bastion, script string, now time.Time) rollout.Rep
 		return h.refuseHeld()
 	}
 	b.law().CheckRelease(&h.law)
-	b.law().CheckWhole(&h.law, vars["whole"] != "")
+	if h.hold.Kind == engine.RunHold { // a person is responsible for the units of a host
+		b.law().CheckWhole(&h.law, vars["whole"] != "")
+	}
 	if vars["whole"] != "" {
 		h.ended = nil
 	}
