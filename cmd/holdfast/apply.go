@@ -18,6 +18,7 @@ import (
 	"holdfast/engine/journal"
 	"holdfast/engine/planner/approval"
 	"holdfast/engine/report"
+	"holdfast/engine/report/planview"
 	"holdfast/engine/rollout"
 	"holdfast/engine/savedplan"
 	"holdfast/engine/textutil"
@@ -230,6 +231,7 @@ func (s *site) inherit(left journal.EarlierRuns) {
 // ask with --yes. It does not ask with a saved plan either, but refuses a plan that
 // differs from it.
 func (a applyRun) approvePlan(s *site) func(context.Context, engine.Plan) error {
+	warn := sync.OnceFunc(func() { a.warnOfInventory(s) })
 	return func(ctx context.Context, plan engine.Plan) error {
 		switch {
 		case a.saved != nil:
@@ -247,7 +249,9 @@ func (a applyRun) approvePlan(s *site) func(context.Context, engine.Plan) error 
 		if !a.output.Flush(ctx) {
 			return ctx.Err()
 		}
-		if err := a.showPlan(s, plan); err != nil {
+		warn()
+		to := a.questionStream()
+		if err := planview.Write(to, report.HideSensitive(plan, s.loaded.Sensitive), styleOf(to), a.verbose); err != nil {
 			return err
 		}
 		if !a.askForYes("Carry this out? Only \"yes\" is taken for an answer:") {

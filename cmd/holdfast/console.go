@@ -34,22 +34,30 @@ func (c *console) printJSON(v any) error { return wire.WriteJSON(c.stdout, v) }
 // tableWriter returns standard output, for tables.
 func (c *console) tableWriter() io.Writer { return termtext.Sized(c.stdout, c.outputStyle().Columns) }
 
-// planWriter returns the writer for the planned steps. With --json, standard output has only
-// events. So if the command asks a question, the operator reads the steps on standard error.
+// planWriter returns the writer for the planned steps of a command that asks a question, or not.
 func (c *console) planWriter(asks bool) io.Writer {
-	switch {
-	case !c.json:
-		return c.stdout
-	case asks:
+	if c.json && !asks {
+		return io.Discard
+	}
+	return c.questionStream()
+}
+
+// questionStream returns the stream on which the operator reads the plan that a question is about.
+// With --json, standard output has only events.
+func (c *console) questionStream() *os.File {
+	if c.json {
 		return c.stderr
 	}
-	return io.Discard
+	return c.stdout
 }
 
 // outputStyle returns the colours and the width of standard output.
-func (c *console) outputStyle() termtext.Style {
-	style := termtext.Style{Colour: isColourTerminal(c.stdout)}
-	if columns, _, err := term.GetSize(int(c.stdout.Fd())); err == nil {
+func (c *console) outputStyle() termtext.Style { return styleOf(c.stdout) }
+
+// styleOf returns the colours and the width of a stream.
+func styleOf(f *os.File) termtext.Style {
+	style := termtext.Style{Colour: isColourTerminal(f)}
+	if columns, _, err := term.GetSize(int(f.Fd())); err == nil {
 		style.Columns = columns
 	}
 	return style

@@ -100,6 +100,7 @@ func (r planRun) runPlan(ctx context.Context, out string, book playbookFlags, ho
 		}
 		r.metrics.noteStatus(s.newStatus(sight, nil))
 	}
+	r.warnOfInventory(s)
 	r.warnOfHooks(s)
 	if out != "" {
 		if err := savedplan.Save(out, plans[0], s.loaded.Sensitive); err != nil {
@@ -193,13 +194,17 @@ func (r planRun) showPlans(s *site, plans []engine.Plan) error {
 	return nil
 }
 
-func (a *app) showPlan(s *site, plan engine.Plan) error {
-	clean := report.HideSensitive(plan, s.loaded.Sensitive)
-	if a.json {
-		return a.printJSON(clean)
-	}
+// warnOfInventory prints the warnings of the inventory and of its documents.
+func (c *console) warnOfInventory(s *site) {
 	for _, w := range s.loaded.Warnings {
-		fmt.Fprintln(a.stderr, "holdfast: warning:", w)
+		c.printWarning(w)
 	}
-	return planview.Write(a.stdout, clean, a.outputStyle(), a.verbose)
+}
+
+func (r planRun) showPlan(s *site, plan engine.Plan) error {
+	clean := report.HideSensitive(plan, s.loaded.Sensitive)
+	if r.json {
+		return r.printJSON(clean)
+	}
+	return planview.Write(r.stdout, clean, r.outputStyle(), r.verbose)
 }
