@@ -37,7 +37,6 @@ var commands = map[string]map[string]string{
 		"holdfast/engine/kubefacts":           "validate tells a missing kubeconfig from a wrong one",
 		"holdfast/engine/maintenance":         "hold and release are requests of a person",
 		"holdfast/engine/planner":             "status and hold judge the facts of hosts",
-		"holdfast/engine/planner/approval":    "apply compares a plan with the saved one",
 		"holdfast/engine/playbook":            "apply and plan read a playbook",
 		"holdfast/engine/remote":              "options of SSH",
 		"holdfast/engine/report":              "sinks, and the sentence at the end",

@@ -4,6 +4,8 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+
+	"holdfast/engine/resource"
 )
 
 // LostHost has the last change of a host that an earlier run of a bastion changed, and that no run has seen updated or matching
@@ -24,6 +26,26 @@ func (d Desired) Aim(newOS bool) string {
 	}
 	text, _ := json.Marshal(d.Config) // configurations always marshal; their secrets are digests
 	return fmt.Sprintf("configuration %x", sha256.Sum256(text))
+}
+
+// FindAims returns a digest of the desired OS and configuration of each of the hosts. Hosts can share a large configuration, which
+// is read once.
+func FindAims(hosts []HostPlan, desired map[string]Desired) map[string]string {
+	aims, configurations := make(map[string]string, len(hosts)), map[*resource.Config]string{}
+	for _, hp := range hosts {
+		d := desired[hp.Host]
+		config, known := configurations[d.Config]
+		if !known {
+			config = d.Aim(false)
+			configurations[d.Config] = config
+		}
+		os := ""
+		if d.OS != nil {
+			os = d.OS.Digest()
+		}
+		aims[hp.Host] = fmt.Sprintf("%x", sha256.Sum256([]byte(os+" "+config)))
+	}
+	return aims
 }
 
 // StillAsksFor reports whether the aim of an earlier change is a part of the desired state. If it is not, the failure of that

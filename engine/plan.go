@@ -84,6 +84,7 @@ type HostPlan struct {
 	Adopt   string `json:"adopt,omitempty"` // dead run whose hold is adopted
 
 	BootID resource.BootID `json:"boot_id,omitempty"` // boot of the host that the plan is about
+	Aim    string          `json:"aim,omitempty"`     // digest of the desired OS and configuration; only in a saved plan
 
 	Changes  []Change `json:"changes,omitempty"`
 	Actions  []Action `json:"actions"`
@@ -216,12 +217,7 @@ func (p Plan) Empty() bool {
 
 // HasExclusion reports whether a host is excluded for this reason.
 func (p Plan) HasExclusion(why ExclusionKind) bool {
-	for _, x := range p.Excluded {
-		if x.Kind == why {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(p.Excluded, func(x Exclusion) bool { return x.Kind == why })
 }
 
 // UnfinishedHost is a host that an earlier roll-out has not reached.

@@ -16,7 +16,6 @@ import (
 	"holdfast/engine/bastion"
 	"holdfast/engine/clock"
 	"holdfast/engine/journal"
-	"holdfast/engine/planner/approval"
 	"holdfast/engine/report"
 	"holdfast/engine/report/planview"
 	"holdfast/engine/rollout"
@@ -131,7 +130,7 @@ func (a applyRun) runApply(ctx context.Context) error {
 	sink := &report.RunSink{Secrets: s.secrets, Journal: written, View: output}
 	s.run.Sink = sink
 	s.run.RefuseHeld = a.flags.onHeld == "refuse"
-	s.run.Approve = a.approvePlan(s)
+	s.run.Compare, s.run.Approve = a.compareSaved(s), a.approvePlan(s)
 	s.run.BestEffort, s.run.OverIncomplete, s.run.RetryRejected = a.flags.bestEffort, a.flags.overIncomplete, a.flags.retryRolledBack
 	if a.flags.step {
 		s.run.Step = a.askBatch
@@ -153,13 +152,17 @@ func (a applyRun) runApply(ctx context.Context) error {
 
 // selectWork takes the hosts and the permissions of the saved plan, if there is one.
 func (a applyRun) selectWork(s *site) error {
-	if a.saved != nil && a.limit != "" {
-		if err := s.checkSameLimit(*a.saved, a.flags.saved, a.limit); err != nil {
+	if a.saved != nil {
+		if err := s.checkSavedHosts(*a.saved, a.flags.saved); err != nil {
 			return err
 		}
-	}
-	if a.saved != nil {
+		if a.limit != "" {
+			if err := s.checkSameLimit(*a.saved, a.flags.saved, a.limit); err != nil {
+				return err
+			}
+		}
 		s.limitTo(*a.saved)
+		s.run.SavedWork = a.saved.Hosts
 	}
 	if a.saved != nil && len(a.flags.repair) == 0 {
 		a.flags.repair = a.saved.Repair
@@ -227,25 +230,28 @@ func (s *site) inherit(left journal.EarlierRuns) {
 	s.learnTimes(left.History.Times)
 }
 
-// approvePlan returns the function that asks for approval of a plan. It does not
-// ask with --yes. It does not ask with a saved plan either, but refuses a plan that
-// differs from it.
+// compareSaved returns the function that refuses a plan that differs from the saved
+// plan, or nil without one.
+func (a applyRun) compareSaved(s *site) func(engine.Plan) error {
+	if a.saved == nil {
+		return nil
+	}
+	return func(plan engine.Plan) error {
+		if err := savedplan.Check(plan, *a.saved, s.run.Desired, s.loaded.Sensitive); err != nil {
+			return &engine.Failure{Step: "compare with " + a.flags.saved, Cause: err.Error(), Kind: engine.RefusedFailure}
+		}
+		return nil
+	}
+}
+
+// approvePlan returns the function that shows a plan and asks for its approval, or
+// nil with --yes or a saved plan.
 func (a applyRun) approvePlan(s *site) func(context.Context, engine.Plan) error {
+	if a.flags.yes || a.saved != nil {
+		return nil
+	}
 	warn := sync.OnceFunc(func() { a.warnOfInventory(s) })
 	return func(ctx context.Context, plan engine.Plan) error {
-		switch {
-		case a.saved != nil:
-			err := approval.CheckSame(report.HideSensitive(plan, s.loaded.Sensitive), *a.saved)
-			if err == nil {
-				err = savedplan.CheckSecrets(plan, *a.saved, s.loaded.Sensitive)
-			}
-			if err != nil {
-				return &engine.Failure{Step: "compare with " + a.flags.saved, Cause: err.Error(), Kind: engine.RefusedFailure}
-			}
-			return nil
-		case a.flags.yes:
-			return nil
-		}
 		if !a.output.Flush(ctx) {
 			return ctx.Err()
 		}

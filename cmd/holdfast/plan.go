@@ -103,7 +103,7 @@ func (r planRun) runPlan(ctx context.Context, out string, book playbookFlags, ho
 	r.warnOfInventory(s)
 	r.warnOfHooks(s)
 	if out != "" {
-		if err := savedplan.Save(out, plans[0], s.loaded.Sensitive); err != nil {
+		if err := savedplan.Save(out, plans[0], s.run.Desired, s.loaded.Sensitive); err != nil {
 			return err
 		}
 	}

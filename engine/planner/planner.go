@@ -62,6 +62,8 @@ type Request struct {
 	RetryRejected  bool     // an OS is tried again on a host that was rolled back from it
 	FullReboot     bool     // each reboot is a full one
 	Repair         []string // hosts that may be disrupted although their own etcd member is not healthy, because the work repairs it
+
+	SavedWork []engine.HostPlan // work of a saved plan that the run is to carry out; the plan has the settings of these hosts, too
 }
 
 // Survey is the comparison of all hosts with their desired states. It has no
@@ -122,7 +124,7 @@ func (s Survey) Plan(now time.Time, clusters map[string]etcdfacts.ClusterFacts) 
 	p.Drains = s.forecastDrains(p.Hosts)
 	p.Warnings = slices.Concat(p.Warnings, WarnOfDrains(p.Drains), schedule.room.listWarnings())
 	p.FullReboot = in.FullReboot
-	p.Selected, p.Settings = namesOfSelected(in), approval.Settings(in.Inventory, in.Play, in.Repair, p.Hosts)
+	p.Selected, p.Settings = namesOfSelected(in), approval.Settings(in.Inventory, in.Play, in.Repair, slices.Concat(p.Hosts, in.SavedWork))
 	in.addEtcdUpdates(&p, etcdUpdates)
 	if len(p.Refusals) > 0 || len(p.Unfinished) > 0 {
 		p.Batches = nil

@@ -9,6 +9,7 @@ import (
 	"holdfast/engine"
 	"holdfast/engine/planner"
 	"holdfast/engine/planner/approval"
+	"holdfast/engine/resource"
 )
 
 // namesBoot puts the run and the boot ID of the host into steps that reboot it.
@@ -139,6 +140,70 @@ func TestSame(t *testing.T) {
 			err = approval.CheckSame(plan(c.now), saved)
 			if c.says == "" && err != nil || c.says != "" && (err == nil || !strings.Contains(err.Error(), c.says)) {
 				t.Errorf("%v, not %q", err, c.says)
+			}
+		})
+	}
+}
+
+// TestReached: a plan has no work. The saved plan was carried out only if its hosts are as it would have made them.
+func TestReached(t *testing.T) {
+	const gone = "worker-0: os old → new is in the saved plan, but not in the new plan"
+	host := func(name string, change func(*engine.Host)) func(*planner.Input) {
+		return func(in *planner.Input) {
+			for i := range in.Inventory.Hosts {
+				if in.Inventory.Hosts[i].Name == name {
+					change(&in.Inventory.Hosts[i])
+				}
+			}
+		}
+	}
+	play := func(p *engine.Play) func(*planner.Input) { return func(in *planner.Input) { in.Play = p } }
+	aim := func(d engine.Desired) func(*planner.Input) {
+		return func(in *planner.Input) { in.Desired["worker-0"] = d }
+	}
+	os := &engine.OS{Commit: "new"}
+	for name, c := range map[string]struct {
+		then, now func(*planner.Input)
+		says      string // "": the saved plan was carried out
+	}{
+		"carried out":           {nil, nil, ""},
+		"carried out, a play":   {play(savedPlay("true")), play(savedPlay("true")), ""},
+		"not reachable":         {nil, func(in *planner.Input) { in.Facts["worker-0"] = engine.Facts{Host: "worker-0", Unreachable: "timeout"} }, ""},
+		"another OS":            {nil, aim(engine.Desired{OS: &engine.OS{Commit: "old"}}), gone},
+		"another configuration": {aim(engine.Desired{OS: os, Config: &resource.Config{}}), aim(engine.Desired{OS: os, Config: &resource.Config{Files: []resource.File{{Path: "/a"}}}}), gone},
+		"no configuration":      {aim(engine.Desired{OS: os, Config: &resource.Config{}}), nil, gone},
+		"leaving":               {nil, host("worker-0", func(h *engine.Host) { h.Leaving = true }), gone},
+		"removed": {nil, func(in *planner.Input) {
+			in.Inventory.Hosts = append(in.Inventory.Hosts[:3:3], in.Inventory.Hosts[4:]...)
+		}, gone},
+		"not selected":    {nil, func(in *planner.Input) { in.Selected = func(h engine.Host) bool { return h.Name != "worker-0" } }, gone},
+		"another machine": {nil, host("worker-0", func(h *engine.Host) { h.Address = "10.9.9.9" }), "host worker-0: address is 10.9.9.9 now, and was not set"},
+		"other tasks":     {play(savedPlay("true")), play(savedPlay("false")), "play tidy: task 1 is not as it was"},
+		"another play":    {play(savedPlay("true")), nil, `the saved plan is for play "tidy"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := savedWorld()
+			then := w.input()
+			if c.then != nil {
+				c.then(&then)
+			}
+			saved := planner.NewPlan(then)
+			aims := engine.FindAims(saved.Hosts, then.Desired)
+			for i, hp := range saved.Hosts {
+				saved.Hosts[i].Aim = aims[hp.Host]
+			}
+			for _, m := range w.hosts {
+				m.work, m.hold = "", ""
+			}
+			in := w.input()
+			in.SavedWork = saved.Hosts
+			if c.now != nil {
+				c.now(&in)
+			}
+			p := planner.NewPlan(in)
+			err := approval.CheckReached(p, saved, engine.FindAims(saved.Hosts, in.Desired))
+			if p.HasWork() || c.says == "" && err != nil || c.says != "" && (err == nil || !strings.Contains(err.Error(), c.says)) {
+				t.Errorf("%v, not %q; work: %t", err, c.says, p.HasWork())
 			}
 		})
 	}

@@ -124,6 +124,11 @@ func (l *playLoop) applyPlay(ctx context.Context) (engine.Plan, error) {
 	if l.RefuseHeld && (plan.HasExclusion(engine.Held) || plan.HasExclusion(engine.InMaintenance)) {
 		return plan, &engine.Failure{Step: "plan", Cause: "hosts are held by somebody else, and --on-held is refuse; nothing was touched", Kind: engine.HeldFailure}
 	}
+	if l.Compare != nil {
+		if err := l.Compare(plan); err != nil {
+			return plan, err
+		}
+	}
 	if !plan.HasWork() {
 		return plan, nil
 	}

@@ -38,6 +38,27 @@ func TestApply(t *testing.T) {
 	}
 }
 
+// TestCompareWithoutWork: a plan is compared with a saved plan also if it has no work.
+func TestCompareWithoutWork(t *testing.T) {
+	for _, works := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			site := newSite(simulator.Fleet(0, 1))
+			if !works {
+				failOnErrors(t, checkEnd(applyRun(site.Bastion("run-1"), runSerially), engine.ExitOK, "every host matches"))
+			}
+			compare := func(r *rollout.Run) {
+				r.Compare = func(p engine.Plan) error {
+					if p.HasWork() != works {
+						t.Errorf("%+v", p)
+					}
+					return &engine.Failure{Step: "compare with it", Cause: "another plan", Kind: engine.RefusedFailure}
+				}
+			}
+			failOnErrors(t, checkEnd(applyRun(site.Bastion("run-2"), runSerially, compare), engine.ExitFailed, "another plan"))
+		})
+	}
+}
+
 // runSerially makes the order of events deterministic. It probes booting hosts
 // less often, because these probes take most of the time of thousands of runs.
 func runSerially(r *rollout.Run) { r.Forks, r.Interval = 1, pollInterval }

@@ -32,6 +32,7 @@ type Ports struct {
 
 	Contents Contents // nil: the bastion serves no content
 
+	Compare func(engine.Plan) error                  // refuses the first plan of a play, also one without work, if it differs from a saved plan; nil: no plan was saved
 	Approve func(context.Context, engine.Plan) error // asks the operator; nil: the plan is approved
 	Step    func(context.Context, engine.Plan) error // asks the operator before each disruptive batch; nil: the batch is approved
 	Soft    context.Context                          // done at the first Ctrl-C; the second Ctrl-C ends the context of the call

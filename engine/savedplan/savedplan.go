@@ -3,6 +3,7 @@ package savedplan
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"holdfast/engine"
 	"holdfast/engine/privatefile"
@@ -16,10 +17,16 @@ const maxPlan = 128 << 20
 // 200 bytes in memory.
 const maxValues = 2_000_000
 
-// Save writes a plan to a file, with a seal in place of its secrets. Without
-// indentation, the plan of 10,000 hosts is half as long.
-func Save(path string, plan engine.Plan, sensitive []string) error {
-	b, err := json.Marshal(sealPlan(plan, sensitive))
+// Save writes a plan to a file, with a seal in place of its secrets, and with the
+// aims of its hosts. Without indentation, the plan of 10,000 hosts is half as long.
+func Save(path string, plan engine.Plan, desired map[string]engine.Desired, sensitive []string) error {
+	sealed := sealPlan(plan, sensitive)
+	aims := engine.FindAims(sealed.Hosts, desired)
+	sealed.Hosts = slices.Clone(sealed.Hosts)
+	for i, hp := range sealed.Hosts {
+		sealed.Hosts[i].Aim = aims[hp.Host]
+	}
+	b, err := json.Marshal(sealed)
 	if err != nil {
 		return fmt.Errorf("save plan: %w", err)
 	}

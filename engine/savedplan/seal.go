@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
+	"strings"
 
 	"golang.org/x/crypto/argon2"
 
@@ -36,9 +37,30 @@ func sealPlan(p engine.Plan, sensitive []string) engine.Plan {
 	return p
 }
 
-// CheckSecrets returns an error unless a plan has the same secrets as a saved
+// Check returns an error unless a plan is the same as a saved plan, or has no work
+// because the hosts have reached the states that the saved plan would bring about.
+func Check(p, saved engine.Plan, desired map[string]engine.Desired, sensitive []string) error {
+	clean := report.HideSensitive(p, sensitive)
+	if p.HasWork() {
+		if err := approval.CheckSame(clean, saved); err != nil {
+			return err
+		}
+		return checkSecrets(p, saved, sensitive)
+	}
+	if err := approval.CheckReached(clean, saved, engine.FindAims(saved.Hosts, desired)); err != nil {
+		return err
+	}
+	for name, value := range p.Settings { // without the steps of hosts there is no seal to compare
+		if len(saved.Hosts) > 0 && strings.HasPrefix(name, "play ") && clean.Settings[name] != value {
+			return errors.New("a task has a secret, which may have changed since the plan was saved\nplan again")
+		}
+	}
+	return nil
+}
+
+// checkSecrets returns an error unless a plan has the same secrets as a saved
 // plan.
-func CheckSecrets(p, saved engine.Plan, sensitive []string) error {
+func checkSecrets(p, saved engine.Plan, sensitive []string) error {
 	secrets := secretsOf(p, sensitive)
 	if len(secrets) == 0 && saved.Secrets == nil {
 		return nil

@@ -15,15 +15,15 @@ import (
 // that change by themselves do not count: the ID of the run, running services,
 // the leader of a cluster, the time.
 func CheckSame(p engine.Plan, saved engine.Plan) error {
-	if p.Play != saved.Play {
-		return fmt.Errorf("the saved plan is for play %q, and this is play %q", saved.Play, p.Play)
+	if err := checkPlay(p, saved); err != nil {
+		return err
 	}
 	if len(saved.Refusals)+len(saved.Unfinished) > 0 {
 		return fmt.Errorf("the saved plan begins nothing, as it was refused\nplan again")
 	}
 	what, diffs := "the hosts have moved on since the plan was saved", changedWork(p, saved)
 	if others := changedSettings(p.Settings, saved.Settings); len(others) > 0 {
-		what, diffs = "the inventory, or the playbook, has changed since the plan was saved", append(others, diffs...)
+		what, diffs = inventoryChanged, append(others, diffs...)
 	}
 	if len(diffs) == 0 {
 		return nil
