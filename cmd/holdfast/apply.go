@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"holdfast/engine"
 	"holdfast/engine/bastion"
@@ -185,13 +184,14 @@ func (a applyRun) selectWork(s *site) error {
 }
 
 func (a applyRun) canAsk() error {
+	err := a.checkTerminal()
 	switch {
-	case term.IsTerminal(int(a.stdin.Fd())):
+	case err == nil:
 		return nil
 	case a.flags.step:
-		return errors.New("apply: --step asks, and standard input is not a terminal")
+		return fmt.Errorf("apply: --step asks, and %w", err)
 	case !a.flags.yes && a.flags.saved == "":
-		return errors.New("apply: standard input is not a terminal, so nobody can be asked; use --yes, or --plan with a saved plan")
+		return fmt.Errorf("apply: %w, so nobody can be asked; use --yes, or --plan with a saved plan", err)
 	}
 	return nil
 }
@@ -260,10 +260,11 @@ func (a applyRun) approvePlan(s *site) func(context.Context, engine.Plan) error 
 		if err := planview.Write(to, report.HideSensitive(plan, s.loaded.Sensitive), styleOf(to), a.verbose); err != nil {
 			return err
 		}
-		if !a.askForYes("Carry this out? Only \"yes\" is taken for an answer:") {
+		yes, err := a.askForYes("Carry this out? Only \"yes\" is taken for an answer:")
+		if err == nil && !yes {
 			return rollout.ErrDeclined
 		}
-		return nil
+		return err
 	}
 }
 
@@ -280,8 +281,9 @@ func (a applyRun) askBatch(ctx context.Context, plan engine.Plan) error {
 		where += " of " + strings.Join(b.Canaries, ", ")
 	}
 	text := fmt.Sprintf("Next: %s (%s). Go on? Only \"yes\" is taken for an answer:", strings.Join(textutil.FoldNames(b.Hosts), ", "), where)
-	if !a.askForYes(text) {
+	yes, err := a.askForYes(text)
+	if err == nil && !yes {
 		return rollout.ErrNoStep
 	}
-	return nil
+	return err
 }

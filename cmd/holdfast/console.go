@@ -2,7 +2,7 @@ package main
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"io"
 	"os"
 
@@ -23,11 +23,18 @@ type console struct {
 	waits                 *input.Waits
 	json                  bool
 	output                *report.Queue // events that the command shows; nil: it shows none
+	messages              messages      // to standard error
 }
 
-func (c *console) printWarning(text string) { fmt.Fprintln(c.stderr, "holdfast: warning:", text) }
+func (c *console) printWarning(text string) { c.printNotice("warning: " + text) }
 
-func (c *console) printNotice(text string) { fmt.Fprintln(c.stderr, "holdfast:", text) }
+func (c *console) printNotice(text string) {
+	to := c.messages
+	if to.queue == nil {
+		to = newMessages(c.stderr)
+	}
+	to.print("holdfast: " + text)
+}
 
 func (c *console) printJSON(v any) error { return wire.WriteJSON(c.stdout, v) }
 
@@ -78,10 +85,31 @@ func (c *console) showsStopping() bool {
 	return !c.json && (term.IsTerminal(int(c.stdout.Fd())) || !term.IsTerminal(int(c.stderr.Fd())))
 }
 
-// askForYes takes any answer other than "yes" for no.
-func (c *console) askForYes(text string) bool {
+// checkTerminal returns an error if nobody can be asked. The session of su -c and of setsid has no terminal, although their standard input
+// may be one.
+func (c *console) checkTerminal() error {
+	if !term.IsTerminal(int(c.stdin.Fd())) {
+		return errors.New("standard input is not a terminal")
+	}
+	return terminal.CheckSession()
+}
+
+// askForYes takes any answer other than "yes" for no, and returns an error if nobody could be asked.
+func (c *console) askForYes(text string) (bool, error) {
+	answer, err := c.ask(text)
+	return answer == "yes", err
+}
+
+// ask returns the answer of the operator. Ctrl-C, the end of the input and a lost terminal are the empty answer.
+func (c *console) ask(text string) (string, error) {
 	answer, err := terminal.Question{Text: text}.Ask(c.soft)
-	return err == nil && string(answer) == "yes"
+	if errors.Is(err, terminal.ErrNoTerminal) && c.soft.Err() == nil {
+		return "", err
+	}
+	if err != nil {
+		return "", nil
+	}
+	return string(answer), nil
 }
 
 func (c *console) newInputs() input.Files {

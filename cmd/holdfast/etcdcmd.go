@@ -51,7 +51,7 @@ func (a *app) etcdSnapshot(ctx context.Context, args []string) error {
 	}
 	cluster, err := s.clusters.Open(ctx, name)
 	if err != nil {
-		return err
+		return failWith(engine.ExitFailed, err)
 	}
 	var info etcd.SnapshotInfo
 	if info, err = cluster.Snapshot(ctx, path); err != nil {

@@ -50,7 +50,7 @@ func (a *app) etcdEndpoints(ctx context.Context, args []string, flags bool) erro
 	}
 	cluster, err := s.clusters.Open(ctx, name)
 	if err != nil {
-		return err
+		return failWith(engine.ExitFailed, err)
 	}
 	endpoints, err := cluster.Endpoints(ctx)
 	if err != nil {

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"holdfast/engine"
 	"holdfast/engine/bastion"
@@ -166,8 +165,8 @@ func (c memberChange) membersPlan(ctx context.Context, args []string) error {
 }
 
 func (c memberChange) membersApply(ctx context.Context, args []string) error {
-	if !c.flags.yes && !term.IsTerminal(int(c.stdin.Fd())) {
-		return errors.New("etcd members apply: standard input is not a terminal, so nobody can be asked; use --yes")
+	if err := c.checkTerminal(); err != nil && !c.flags.yes {
+		return fmt.Errorf("etcd members apply: %w, so nobody can be asked; use --yes", err)
 	}
 	s, run, err := c.openMembers(ctx, args)
 	if err != nil {
@@ -232,7 +231,7 @@ func (c memberChange) approveMembers(ctx context.Context, run *change.Run) (done
 		return false, err
 	}
 	forecast := membership.Plan(state)
-	if err := membersview.WriteForecast(c.planWriter(!c.flags.yes), state, forecast); err != nil {
+	if err := membersview.WriteForecast(c.planWriter(!c.flags.yes), state, forecast); err != nil && !c.flags.yes { // a closed output stops nothing that is approved
 		return false, err
 	}
 	switch {
@@ -243,8 +242,14 @@ func (c memberChange) approveMembers(ctx context.Context, run *change.Run) (done
 	case forecast.Refusal != nil:
 		fmt.Fprintf(c.stderr, "holdfast: warning: after these steps: %s\n", termtext.SafeLine(forecast.Refusal.Error()))
 	}
-	if !c.flags.yes && !c.askForYes("Carry this out? Only \"yes\" is taken for an answer:") {
-		return false, failWith(engine.ExitStopped, errors.New("stopped: nothing was changed"))
+	if !c.flags.yes {
+		yes, err := c.askForYes("Carry this out? Only \"yes\" is taken for an answer:")
+		switch {
+		case err != nil:
+			return false, failWith(engine.ExitFailed, err)
+		case !yes:
+			return false, errDeclined
+		}
 	}
 	run.Accept(forecast)
 	return false, nil

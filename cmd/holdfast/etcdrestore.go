@@ -7,9 +7,7 @@ import (
 	"io"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
-	"holdfast/cmd/holdfast/internal/terminal"
 	"holdfast/engine"
 	"holdfast/engine/bastion"
 	"holdfast/engine/etcd/change"
@@ -25,11 +23,6 @@ type restoreFlags struct {
 	lost        []string
 	from        string
 	sameCluster bool
-}
-
-// asksOperator reports whether the command asks for the name of the cluster. Without a terminal it only shows the plan.
-func (f restoreFlags) asksOperator(c console) bool {
-	return !f.yes && term.IsTerminal(int(c.stdin.Fd()))
 }
 
 func (a *app) etcdRestoreCommand() *cobra.Command {
@@ -101,8 +94,9 @@ func (r restoreCommand) etcdRestore(ctx context.Context, args []string) error {
 			return failWith(engine.ExitFailed, err)
 		}
 	}
-	if !r.flags.yes && !r.flags.asksOperator(r.console) || r.flags.dryRun {
-		return r.previewRestore(ctx, work)
+	unasked := r.checkTerminal()
+	if unasked != nil && !r.flags.yes || r.flags.dryRun { // without a terminal it only shows the plan
+		return r.previewRestore(ctx, work, unasked)
 	}
 	unlock, err := r.enterMembers(s, run)
 	if err != nil {
@@ -115,8 +109,8 @@ func (r restoreCommand) etcdRestore(ctx context.Context, args []string) error {
 	return r.journalMembers(s, run, work.Apply)
 }
 
-// previewRestore shows the restore, and ends. It takes no lock: it changes nothing.
-func (r restoreCommand) previewRestore(ctx context.Context, work *change.Restore) error {
+// previewRestore shows the restore, and ends. It takes no lock: it changes nothing. unasked is the reason why nobody can be asked.
+func (r restoreCommand) previewRestore(ctx context.Context, work *change.Restore, unasked error) error {
 	state, err := work.Observe(ctx)
 	if err != nil {
 		return err
@@ -134,7 +128,7 @@ func (r restoreCommand) previewRestore(ctx context.Context, work *change.Restore
 		if forecast.Refusal != nil {
 			fmt.Fprintf(r.stderr, "holdfast: warning: %s\n", termtext.SafeLine(forecast.Refusal.Error()))
 		}
-		return errors.New("etcd restore: standard input is not a terminal, so nobody can be asked; use --yes")
+		return fmt.Errorf("etcd restore: %w, so nobody can be asked; use --yes", unasked)
 	case forecast.Refusal != nil:
 		return failWith(engine.ExitFailed, forecast.Refusal)
 	}
@@ -153,16 +147,19 @@ func (r restoreCommand) approveRestore(ctx context.Context, work *change.Restore
 	if r.json { // standard output has only events
 		shown = r.stderr
 	}
-	if err := membersview.WriteRestore(shown, state, forecast, work.Saved); err != nil {
+	if err := membersview.WriteRestore(shown, state, forecast, work.Saved); err != nil && !r.flags.yes { // a closed output stops nothing that is approved
 		return err
 	}
 	if forecast.Refusal != nil {
 		return failWith(engine.ExitFailed, forecast.Refusal)
 	}
 	if !r.flags.yes {
-		answer, err := terminal.Question{Text: "Carry this out? Type the name of the cluster:"}.Ask(r.soft)
-		if err != nil || string(answer) != state.Cluster {
-			return failWith(engine.ExitStopped, errors.New("stopped: nothing was changed"))
+		answer, err := r.ask("Carry this out? Type the name of the cluster:")
+		switch {
+		case err != nil:
+			return failWith(engine.ExitFailed, err)
+		case answer != state.Cluster:
+			return errDeclined
 		}
 	}
 	work.Accept(forecast, state.HighestRevision(forecast.Source, work.Saved))

@@ -23,7 +23,7 @@ func TestHostsImitateNoOutcome(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer out.Close()
-	r := &hostReport{app: &app{siteOpener: siteOpener{console: console{stdout: out, stderr: out}}}}
+	r := newHostReport(&app{siteOpener: siteOpener{console: console{stdout: out, stderr: out}}})
 	for _, e := range []event.Event{
 		{Type: event.MaintenancePlanned, Maintenance: &plan},
 		{Type: event.StepProgress, Host: "w-1", Step: "drain", Message: forged},
@@ -34,6 +34,9 @@ func TestHostsImitateNoOutcome(t *testing.T) {
 		if err := r.Emit(e); err != nil {
 			t.Fatal(err)
 		}
+	}
+	if !r.lines.Flush(t.Context()) {
+		t.Fatal("its lines are not written")
 	}
 	const want = `holdfast: warning: run r1 of ann@b1 w-2: released\rw-3: \x1b[2J is under way
 w-1: held by ann@b1 w-2: released\rw-3: \x1b[2J

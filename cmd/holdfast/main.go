@@ -12,11 +12,14 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
+	"syscall"
 	_ "time/tzdata" // maintenance windows name time zones, and some bastions have no zone files; zone files of the system take precedence
 
 	"holdfast/cmd/holdfast/internal/crash"
 	"holdfast/engine"
 	"holdfast/engine/input"
+	"holdfast/engine/maintenance"
 	"holdfast/engine/textutil"
 )
 
@@ -45,13 +48,16 @@ func exitWith(code engine.ExitCode) error {
 
 func failWith(code engine.ExitCode, err error) error { return &exitError{code: code, err: err} }
 
+// errDeclined ends a command after "no" to its question.
+var errDeclined = failWith(engine.ExitStopped, errors.New("stopped: nothing was changed"))
+
 func run(args []string, stdin *os.File, stdout, stderr *os.File) (code engine.ExitCode) {
 	defer crash.RecoverPanic(stderr, &code)
 	waits := &input.Waits{}
 	signals := catchSignals(stderr, waits)
 	defer signals.stop()
 	app := &app{gently: signals.gently}
-	app.console = console{stdin: stdin, stdout: stdout, stderr: stderr, soft: signals.soft, hard: signals.hard, waits: waits}
+	app.console = console{stdin: stdin, stdout: stdout, stderr: stderr, soft: signals.soft, hard: signals.hard, waits: waits, messages: signals.messages}
 	cmd := app.rootCommand()
 	cmd.SetArgs(args)
 	cmd.SetIn(stdin)
@@ -59,8 +65,7 @@ func run(args []string, stdin *os.File, stdout, stderr *os.File) (code engine.Ex
 	cmd.SetErr(stderr)
 	err := cmd.ExecuteContext(signals.hard)
 	code = exitCodeOf(signals.hard, err)
-	var e *exitError
-	if err != nil && code != engine.ExitStopped && (!errors.As(err, &e) || e.err != nil) {
+	if explains(signals.hard, err) {
 		printError(stderr, err)
 	}
 	app.waitForReader()
@@ -71,6 +76,7 @@ func run(args []string, stdin *os.File, stdout, stderr *os.File) (code engine.Ex
 // hard has ended if a person stopped the command at once.
 func exitCodeOf(hard context.Context, err error) engine.ExitCode {
 	var e *exitError
+	var failure *engine.Failure
 	switch {
 	case err == nil:
 		return engine.ExitOK
@@ -78,8 +84,29 @@ func exitCodeOf(hard context.Context, err error) engine.ExitCode {
 		return engine.ExitStopped
 	case errors.As(err, &e):
 		return e.code
+	case errors.As(err, &failure):
+		return maintenance.ExitOf(*failure)
+	case slices.ContainsFunc(bastionFailures, func(number syscall.Errno) bool { return errors.Is(err, number) }):
+		return engine.ExitFailed
 	}
 	return engine.ExitUsage
+}
+
+// bastionFailures are errors of this machine, for which no argument and no configuration is to blame.
+var bastionFailures = []syscall.Errno{syscall.EIO, syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG, syscall.EPIPE, syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.ESTALE}
+
+// explains reports whether the error of a command tells the person anything. If the person has ended everything at once, the
+// errors are the consequences.
+func explains(hard context.Context, err error) bool {
+	var e *exitError
+	chosen := errors.As(err, &e)
+	switch {
+	case err == nil, chosen && e.err == nil:
+		return false
+	case exitCodeOf(hard, err) == engine.ExitStopped:
+		return hard.Err() == nil && chosen && e.code == engine.ExitStopped
+	}
+	return true
 }
 
 // printError escapes the text, because an error may quote a host or a registry.

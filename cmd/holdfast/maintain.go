@@ -37,15 +37,17 @@ func (a *app) maintain(ctx context.Context, names []string, ask func(*site) (mai
 		return failWith(engine.ExitFailed, fmt.Errorf("%w; nothing was changed", err))
 	}
 	defer func() { _ = written.Close() }() // every event is on disk already
-	r := &hostReport{app: a}
+	r := newHostReport(a)
 	sink := &report.RunSink{Secrets: s.secrets, Journal: written, View: r}
 	s.run.Sink = sink
 	outcome := s.run.Maintain(ctx, request)
+	if sink.End() == nil { // the journal cannot be written
+		flushBriefly(ctx, r.lines)
+		return failWith(outcome.Exit, errors.New(s.secrets.Hide(outcome.Verdict.Failures[0].Error())))
+	}
+	r.endReport(ctx, s.secrets)
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if sink.End() == nil { // the journal cannot be written
-		return failWith(outcome.Exit, errors.New(s.secrets.Hide(outcome.Verdict.Failures[0].Error())))
-	}
-	return r.endReport(s, outcome.Exit)
+	return exitWith(outcome.Exit)
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"crypto/ed25519"
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/pem"
 	"errors"
 	"fmt"
@@ -19,6 +20,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"golang.org/x/crypto/ssh"
 
+	"holdfast/engine/etcd/etcdtest"
 	"holdfast/engine/longtest"
 	"holdfast/engine/pathtest"
 )
@@ -59,8 +61,10 @@ func (g guarded) Run() int {
 //	lockkey FILE PASSPHRASE  makes a locked private key, which later hosts accept
 //	exits CODE COMMAND…      like exec; the exit code must be CODE
 //	interrupt CODE WHEN …    types Ctrl-C on a terminal; the exit code must be CODE
+//	session CODE …           is at a terminal that is not the one of its session; the exit code must be CODE
 //	hangup CODE FILE …       closes the terminal when FILE exists; the exit code must be CODE
 //	connections NAME N       requires that the host has received N connections
+//	snapshot FILE            writes a snapshot of a real etcd cluster
 //	registry                 starts a registry with an image, see startRegistry
 //
 // The condition [slow] is true if slow tests must run, see package longtest.
@@ -75,7 +79,7 @@ func TestScripts(t *testing.T) {
 		Setup:               setUp,
 		Condition:           holdsInScript,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"host": startHost, "halt": haltHost, "lockkey": lockKey, "exits": cmdExits, "connections": cmdConnections, "interrupt": cmdInterrupt, "hangup": hangUp, "answer": cmdAnswer, "registry": startRegistry,
+			"host": startHost, "halt": haltHost, "lockkey": lockKey, "exits": cmdExits, "connections": cmdConnections, "interrupt": cmdInterrupt, "hangup": hangUp, "answer": cmdAnswer, "session": inSession, "registry": startRegistry, "snapshot": saveSnapshot(t),
 		},
 	})
 }
@@ -192,6 +196,20 @@ func lockKey(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(err)
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), private, 0o600))
 	fleetOf(ts).key = key
+}
+
+func saveSnapshot(t *testing.T) func(*testscript.TestScript, bool, []string) {
+	return func(ts *testscript.TestScript, _ bool, args []string) {
+		cluster := etcdtest.Start(t, 1, etcdtest.Options{})
+		_, err := cluster.Client(t).Put(etcdtest.Context(t), "key", "value")
+		ts.Check(err)
+		member := cluster.Members[0]
+		member.Stop()
+		data, err := os.ReadFile(filepath.Join(member.Dir(), "member", "snap", "db"))
+		ts.Check(err)
+		sum := sha256.Sum256(data)
+		ts.Check(os.WriteFile(ts.MkAbs(args[0]), append(data, sum[:]...), 0o600))
+	}
 }
 
 func cmdConnections(ts *testscript.TestScript, _ bool, args []string) {

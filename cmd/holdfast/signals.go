@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"os/signal"
 	"strings"
@@ -29,10 +28,11 @@ import (
 // answer. So the program exits by force at a Ctrl-C or SIGTERM after hard has
 // ended, or when lastResort has passed since then.
 type signals struct {
-	soft   context.Context
-	hard   context.Context
-	gently func(shown bool)
-	stop   func()
+	soft     context.Context
+	hard     context.Context
+	gently   func(shown bool)
+	stop     func()
+	messages messages
 }
 
 // lastResort is how long the program may take to end after the request to stop
@@ -42,7 +42,7 @@ const lastResort = 10 * time.Second
 func catchSignals(stderr *os.File, waits *input.Waits) signals {
 	hard, cancelHard := context.WithCancel(context.Background())
 	soft, cancelSoft := context.WithCancel(hard)
-	l := &signalLoop{stderr: stderr, waits: waits, soft: soft, hard: hard, cancelSoft: cancelSoft, cancelHard: cancelHard}
+	l := &signalLoop{messages: newMessages(stderr), waits: waits, soft: soft, hard: hard, cancelSoft: cancelSoft, cancelHard: cancelHard}
 	caught := make(chan os.Signal, 4)
 	signal.Notify(caught, os.Interrupt, syscall.SIGTERM)
 	if !signal.Ignored(syscall.SIGHUP) { // under nohup it is ignored
@@ -56,7 +56,7 @@ func catchSignals(stderr *os.File, waits *input.Waits) signals {
 			case <-done:
 				return
 			case <-l.late:
-				endByForce(stderr, waits)
+				l.endByForce()
 			case got := <-caught:
 				l.handleSignal(got)
 			}
@@ -68,17 +68,18 @@ func catchSignals(stderr *os.File, waits *input.Waits) signals {
 		wait.Wait()
 		cancelSoft()
 		cancelHard()
+		l.messages.flush(endPatience)
 	}
 	gently := func(shown bool) {
 		l.silent.Store(shown)
 		l.gentle.Store(true)
 	}
-	return signals{soft: soft, hard: hard, gently: gently, stop: stop}
+	return signals{soft: soft, hard: hard, gently: gently, stop: stop, messages: l.messages}
 }
 
-// signalLoop ends two contexts when the operator sends signals.
+// signalLoop ends two contexts when the operator sends signals. It never waits for the reader of its messages, except before it exits.
 type signalLoop struct {
-	stderr                 *os.File
+	messages               messages
 	waits                  *input.Waits
 	soft, hard             context.Context
 	cancelSoft, cancelHard func()
@@ -90,18 +91,18 @@ func (l *signalLoop) handleSignal(got os.Signal) {
 	switch {
 	case l.hard.Err() != nil:
 		if got != syscall.SIGHUP {
-			endByForce(l.stderr, l.waits)
+			l.endByForce()
 		}
 	case !l.gentle.Load():
-		l.showMessage("stopped")
 		l.endNow()
+		l.sendMessage("stopped")
 	case l.soft.Err() == nil:
-		l.cancelSoft() // before the message, because a stopped terminal blocks the message
-		l.showMessage(rollout.Stopping)
+		l.cancelSoft()
+		l.sendMessage(rollout.Stopping)
 	case got == syscall.SIGHUP: // the kernel and the shell both send SIGHUP for one lost terminal
 	default:
 		l.endNow()
-		l.showMessage(rollout.StoppingAtOnce)
+		l.sendMessage(rollout.StoppingAtOnce)
 	}
 }
 
@@ -110,18 +111,22 @@ func (l *signalLoop) endNow() {
 	l.late = time.After(lastResort)
 }
 
-func (l *signalLoop) showMessage(message string) {
+func (l *signalLoop) sendMessage(message string) {
 	if !l.silent.Load() {
-		fmt.Fprintln(l.stderr, "\nholdfast: "+message)
+		l.messages.send("\nholdfast: " + message)
 	}
 }
 
-func endByForce(stderr *os.File, waits *input.Waits) {
+// lastPatience is how long the program waits for the reader of its last message before it exits by force.
+const lastPatience = time.Second
+
+func (l *signalLoop) endByForce() {
 	text := "ended before its work was done"
-	if list := waits.List(); len(list) > 0 {
+	if list := l.waits.List(); len(list) > 0 {
 		text = "ended while " + strings.Join(list, "; ")
 	}
-	fmt.Fprintln(stderr, "\nholdfast: "+textutil.Printable(text))
+	l.messages.send("\nholdfast: " + textutil.Printable(text))
+	l.messages.flush(lastPatience)
 	os.Exit(int(engine.ExitStopped))
 }
 

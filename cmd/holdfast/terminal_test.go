@@ -191,19 +191,39 @@ func cmdAnswer(ts *testscript.TestScript, neg bool, args []string) {
 	})
 }
 
+// inSession runs the program in a session without a terminal, as su -c does. Its standard input is a terminal nevertheless.
+func inSession(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 || args[1] != "holdfast" {
+		ts.Fatalf("usage: session CODE holdfast …")
+	}
+	terminalRun{ts, args[0], args[1:], &syscall.SysProcAttr{Setsid: true}}.run(func(*os.File, *screen) error { return nil })
+}
+
 // atTerminal runs the program on a terminal with a person, checks its exit code,
 // and saves its output as the file screen.
 func atTerminal(ts *testscript.TestScript, code string, argv []string, do func(*os.File, *screen) error) {
+	terminalRun{ts, code, argv, &syscall.SysProcAttr{Setsid: true, Setctty: true}}.run(do)
+}
+
+// terminalRun is a program whose standard input and output are a terminal.
+type terminalRun struct {
+	*testscript.TestScript
+	code string
+	argv []string
+	attr *syscall.SysProcAttr
+}
+
+func (ts terminalRun) run(do func(*os.File, *screen) error) {
 	person, tty, err := terminalPair()
 	ts.Check(err)
 	cmd := exec.Command(os.Args[0])
-	cmd.Args = argv // with this first argument, the test binary is the program
+	cmd.Args = ts.argv // with this first argument, the test binary is the program
 	cmd.Dir = ts.MkAbs(".")
 	for _, name := range []string{"HOME", "XDG_STATE_HOME", "HOLDFAST_INVENTORY", "SSH_AUTH_SOCK", "PATH"} {
 		cmd.Env = append(cmd.Env, name+"="+ts.Getenv(name))
 	}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = tty, tty, tty
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	cmd.SysProcAttr = ts.attr
 	ts.Check(cmd.Start())
 	_ = tty.Close()
 	var work conc.WaitGroup
@@ -216,8 +236,8 @@ func atTerminal(ts *testscript.TestScript, code string, argv []string, do func(*
 	work.Wait()
 	ts.Logf("%s", seen.text())
 	ts.Check(os.WriteFile(ts.MkAbs("screen"), []byte(seen.text()), 0o600))
-	if got := strconv.Itoa(cmd.ProcessState.ExitCode()); got != code {
-		ts.Fatalf("exit status %s (%v), want %s", got, err, code)
+	if got := strconv.Itoa(cmd.ProcessState.ExitCode()); got != ts.code {
+		ts.Fatalf("exit status %s (%v), want %s", got, err, ts.code)
 	}
 }
 

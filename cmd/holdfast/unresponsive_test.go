@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"holdfast/engine/input"
 	"holdfast/engine/remote/sshtest"
 )
@@ -80,17 +82,28 @@ func (s *started) text() string {
 // startProgram starts the program, without a terminal.
 func startProgram(t *testing.T, args ...string) *started {
 	t.Helper()
+	s := newProgram(t, args...)
+	s.start(t)
+	return s
+}
+
+func newProgram(t *testing.T, args ...string) *started {
+	t.Helper()
 	s := &started{Cmd: exec.Command(os.Args[0])}
 	s.Args = append([]string{"holdfast"}, args...) // with this first argument, the test binary is the program
 	s.Env = append(os.Environ(), "SSH_AUTH_SOCK=", "HOME="+t.TempDir())
 	s.Stdout, s.Stderr = s, s
 	s.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	s.WaitDelay = time.Second // the program may leave processes behind
+	return s
+}
+
+func (s *started) start(t *testing.T) {
+	t.Helper()
 	if err := s.Start(); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.Process.Kill(); _ = s.Wait() })
-	return s
 }
 
 // TestHangs checks that a signal ends the program during every kind of hang.
@@ -183,7 +196,7 @@ func hangingProgram() {
 	signals := catchSignals(os.Stderr, waits)
 	defer signals.stop()
 	defer waits.Begin("reading /a/disk/that/hangs")()
-	_, _ = os.Stderr.WriteString("it hangs now\n")
+	_, _ = os.Stdout.WriteString("it hangs now\n")
 	select {}
 }
 
@@ -212,6 +225,64 @@ func TestEndByForce(t *testing.T) {
 	_ = p.Wait()
 	if code := p.ProcessState.ExitCode(); code != 6 || !strings.Contains(p.text(), "ended while reading /a/disk/that/hangs") {
 		t.Errorf("exit status %d: %s", code, p.text())
+	}
+}
+
+// fullPipe returns the end of a pipe that takes no data, and that nobody reads.
+func fullPipe(t *testing.T) *os.File {
+	t.Helper()
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _, _ = r.Close(), w.Close() })
+	size, err := unix.FcntlInt(w.Fd(), unix.F_SETPIPE_SZ, os.Getpagesize())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Write(make([]byte, size)); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// TestEndByForceUnread checks that signals end a program that hangs although its standard error takes nothing more.
+func TestEndByForceUnread(t *testing.T) {
+	t.Parallel()
+	stderr := fullPipe(t)
+	p := newProgram(t, "hang-in-tests")
+	p.Stderr = stderr
+	p.start(t)
+	awaitText(t, p, "hangs now")
+	ended := make(chan struct{})
+	go func() { defer close(ended); _ = p.Wait() }()
+	for began := time.Now(); ; { // two signals that arrive at once are one
+		_ = p.Process.Signal(syscall.SIGTERM) // it may have ended
+		select {
+		case <-ended:
+			if code := p.ProcessState.ExitCode(); code != 6 {
+				t.Errorf("exit status %d", code)
+			}
+			return
+		case <-time.After(50 * time.Millisecond):
+		}
+		if time.Since(began) > lastResort/2 {
+			t.Fatal("it goes on after several signals")
+		}
+	}
+}
+
+// TestWarningsDoNotWait checks that the work on hosts goes on if nobody reads the warnings about it.
+func TestWarningsDoNotWait(t *testing.T) {
+	t.Parallel()
+	stderr := fullPipe(t)
+	c := &console{stderr: stderr, messages: newMessages(stderr)}
+	began := time.Now()
+	for range 20 {
+		c.printWarning("w-1: its clock is wrong")
+	}
+	if took := time.Since(began); took > 2*endPatience {
+		t.Errorf("20 warnings that nobody reads took %s", took)
 	}
 }
 

@@ -18,15 +18,36 @@ type Question struct {
 	Hidden bool // do not show the typed answer
 }
 
+// ErrNoTerminal is the error of a question that cannot be asked, because the session of the program has no terminal.
+var ErrNoTerminal = errors.New("there is no terminal to ask for it")
+
+func openSession() (*os.File, error) {
+	tty, err := os.OpenFile("/dev/tty", os.O_RDWR, 0)
+	if err != nil {
+		return nil, ErrNoTerminal
+	}
+	return tty, nil
+}
+
+// CheckSession returns an error if the session of the program has no terminal, so that Ask would fail.
+func CheckSession() error {
+	tty, err := openSession()
+	if err != nil {
+		return errors.New("this session has no terminal")
+	}
+	_ = tty.Close() // nothing was written
+	return nil
+}
+
 // maxAnswer is the largest size of an answer, in bytes.
 const maxAnswer = 4096
 
 // Ask returns the answer, which is one line. If one of the contexts ends, Ask
 // returns its cause, so that Ctrl-C works during a question.
 func (q Question) Ask(contexts ...context.Context) ([]byte, error) {
-	tty, err := os.OpenFile("/dev/tty", os.O_RDWR, 0)
+	tty, err := openSession()
 	if err != nil {
-		return nil, errors.New("there is no terminal to ask for it")
+		return nil, err
 	}
 	defer func() { _ = tty.Close() }()
 	return q.AskAt(tty, contexts...)
