@@ -2,7 +2,6 @@ package engine
 
 import (
 	"slices"
-	"time"
 
 	"holdfast/engine/etcdfacts"
 	"holdfast/engine/kubefacts"
@@ -61,6 +60,9 @@ type Plan struct {
 	Secrets *Seal `json:"secrets,omitempty"` // seal of a saved plan, which shows whether a secret in its commands has changed
 
 	Repair []string `json:"repair,omitempty"` // hosts that may be disrupted although their own etcd member is not healthy
+
+	// ExceededBudget is a failure budget that allows fewer hosts of the play to fail than have failed: no later play may begin.
+	ExceededBudget FailureBudget `json:"-"`
 
 	// The next plan of the same run begins from LastRollout and Rollout: the
 	// run takes both from the approved plan. Both are not part of the JSON,
@@ -141,27 +143,6 @@ type Exclusion struct {
 	Reason       string        `json:"reason"`                   // a sentence for people
 	WaitsForHold bool          `json:"waits_for_hold,omitempty"` // it is blocked, and would not be without the holds of others
 }
-
-// Reservation says who keeps runs off a host.
-type Reservation struct {
-	Host   string          `json:"host"`
-	Kind   ReservationKind `json:"kind"`   // who keeps runs off it
-	Reason string          `json:"reason"` // a sentence for people
-
-	LastSeen time.Time `json:"last_seen,omitzero"` // when this bastion last saw the hold; missing: the host answers now, or no hold is known
-	Drained  bool      `json:"drained,omitempty"`  // a person has drained it
-	Power    string    `json:"power,omitempty"`    // power of a held host that does not answer, as its controller reports it; missing: not known
-}
-
-// ReservationKind is the kind of a reservation.
-type ReservationKind string
-
-// The kinds of reservations.
-const (
-	HeldHost    ReservationKind = "held"        // a person or another run holds it
-	FlaggedHost ReservationKind = "maintenance" // the inventory says that people work on it
-	LeavingHost ReservationKind = "leaving"     // the inventory says that it is being deleted
-)
 
 // ExclusionKind is the kind of an exclusion.
 type ExclusionKind string

@@ -1,5 +1,7 @@
 package engine
 
+import "slices"
+
 // Playbook is a list of plays that are carried out one after the other. The
 // built-in playbook makes every host match.
 type Playbook struct {
@@ -80,6 +82,11 @@ type WaitForTask struct {
 	Path    string   `json:"path,omitempty"`
 	URL     string   `json:"url,omitempty"`
 	Timeout Duration `json:"timeout,omitempty"` // 0: 5 m
+}
+
+// OnlyPrepares reports whether the play only stages and takes snapshots, for later plays.
+func (p Play) OnlyPrepares() bool {
+	return len(p.Tasks) > 0 && !slices.ContainsFunc(p.Tasks, func(t Task) bool { return t.Module != StageTask && t.Module != EtcdSnapshotTask })
 }
 
 // Has reports whether a task of the play uses that module.

@@ -1,9 +1,12 @@
 package planner_test
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"holdfast/engine"
+	"holdfast/engine/planner"
 )
 
 // The failure budget belongs to each pool, or to a play for all its hosts.
@@ -38,8 +41,61 @@ func TestExhausted(t *testing.T) {
 		for _, h := range tc.failed {
 			in.Failed[h] = "it failed"
 		}
-		if got := in.ExceededFailureBudget().String(); got != tc.want {
+		if got := strings.Join(budgetNames(in), ", "); got != tc.want {
 			t.Errorf("%s: %q, not %q", tc.name, got, tc.want)
 		}
 	}
+}
+
+// The failure budget of a pool counts all of its hosts that have failed in the run, also those of earlier plays. The failure
+// budget of a play counts its own hosts, and a play is not concerned by a pool without a host of the play.
+func TestBudgetsOfLaterPlays(t *testing.T) {
+	w := &world{pools: []engine.Pool{
+		{Name: "worker", MaxUnavailable: engine.CountOrPercent{Count: 4, Set: true}, FailureBudget: engine.CountOrPercent{Count: 1, Set: true}},
+		{Name: "edge", MaxUnavailable: engine.CountOrPercent{Count: 4, Set: true}},
+	}}
+	for i := range 4 {
+		m, n := worker(i).in(machine{work: "reboot"}), worker(i+4).in(machine{work: "reboot"})
+		n.pool = "edge"
+		w.hosts = append(w.hosts, m, n)
+	}
+	fifty := engine.CountOrPercent{Percent: 50, Set: true} // 1 of 2 hosts
+	for _, tc := range []struct {
+		name   string
+		play   engine.Play
+		hosts  []string
+		failed []string
+		want   string
+	}{
+		{"one failed before", engine.Play{Name: "p"}, []string{"worker-2", "worker-3"}, []string{"worker-0"}, ""},
+		{"one failed before, and one here", engine.Play{Name: "p"}, []string{"worker-2", "worker-3"}, []string{"worker-0", "worker-2"}, "pool worker"},
+		{"two failed before", engine.Play{Name: "p"}, []string{"worker-2", "worker-3"}, []string{"worker-0", "worker-1"}, "pool worker"},
+		{"a budget of the play", engine.Play{Name: "p", MaxFailPercentage: &fifty}, []string{"worker-2", "worker-3"}, []string{"worker-0", "worker-2"}, ""},
+		{"a fatal play", engine.Play{Name: "p", AnyErrorsFatal: true}, []string{"worker-2", "worker-3"}, []string{"worker-0", "worker-1"}, ""},
+		{"another pool", engine.Play{Name: "p"}, []string{"worker-6"}, []string{"worker-0", "worker-1"}, ""},
+		{"both pools", engine.Play{Name: "p"}, []string{"worker-3", "worker-6"}, []string{"worker-0", "worker-1", "worker-4"}, "pool worker, pool edge"},
+	} {
+		in := w.input()
+		in.Play, in.Selected = &tc.play, func(h engine.Host) bool { return slices.Contains(tc.hosts, h.Name) }
+		for _, h := range tc.failed {
+			in.Failed[h] = "it failed"
+		}
+		if got := strings.Join(budgetNames(in), ", "); got != tc.want {
+			t.Errorf("%s: %q, not %q", tc.name, got, tc.want)
+		}
+		plan := planner.NewPlan(in)
+		if begins := len(plan.Batches) > 0; begins != (tc.want == "") {
+			t.Errorf("%s: %d batches: %+v", tc.name, len(plan.Batches), plan.Excluded)
+		}
+		if got := plan.ExceededBudget.String(); (got == "") != (tc.want == "") || !strings.Contains(tc.want, got) {
+			t.Errorf("%s: the plan has %q, not one of %q", tc.name, got, tc.want)
+		}
+	}
+}
+
+func budgetNames(in planner.Input) (names []string) {
+	for _, b := range in.ExceededFailureBudgets() {
+		names = append(names, b.String())
+	}
+	return names
 }

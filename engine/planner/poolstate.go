@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"holdfast/engine"
-	"holdfast/engine/textutil"
 	"holdfast/engine/window"
 )
 
@@ -24,6 +23,7 @@ type poolState struct {
 	failedHosts   []string  // hosts that failed and that the run does not try again; hosts of all pools if the play has a failure budget
 	failureBudget int       // how many hosts may fail; -1: any number
 	play          string    // play with that failure budget; "": the pool has it
+	anyFatal      bool      // the play has any_errors_fatal, which --best-effort does not change
 	outsideWindow bool      // no batch may start now
 	windowOpens   time.Time // when the next window opens; zero: never
 	windowCloses  time.Time // when the open window closes, if that is too soon for a batch; zero: no window is open
@@ -56,22 +56,6 @@ func (w *poolState) firstIncompletePredecessor() *poolState {
 	return nil
 }
 
-func (w *poolState) exceedsFailureBudget() bool {
-	return w.failureBudget >= 0 && len(w.failedHosts) > w.failureBudget
-}
-
-func (w *poolState) describeFailures() string {
-	const most = 3
-	who := textutil.FoldNames(w.failedHosts)
-	if len(who) > most {
-		who = append(who[:most:most], "…")
-	}
-	if w.play != "" {
-		return fmt.Sprintf("play %s: failed or not understood: %s; %d of its hosts may (--best-effort goes on with the others)", w.play, strings.Join(who, ", "), w.failureBudget)
-	}
-	return fmt.Sprintf("pool %s: failed or not understood: %s; its failure_budget is %d (--best-effort goes on with the others)", w.Name, strings.Join(who, ", "), w.failureBudget)
-}
-
 func (w *poolState) describeClosedWindow() string {
 	if w.windowOpens.IsZero() {
 		return fmt.Sprintf("pool %s: no maintenance window is long enough for a batch of %s", w.Name, w.Takes().Trimmed())
@@ -101,7 +85,7 @@ func newPoolStates(in Input, x index, s surveyResult) map[string]*poolState {
 			w.windowCloses, _ = window.OpenUntil(p.Windows, in.Now)
 		}
 		if in.playHasFailureBudget() {
-			w.failedHosts, w.play = s.allDegraded(in.Inventory.Pools), in.Play.Name
+			w.failedHosts, w.play, w.anyFatal = s.allDegraded(in.Inventory.Pools), in.Play.Name, in.Play.AnyErrorsFatal
 		}
 		w.countCanaries(in.Now, x.sizes[p.Name], s.passedCanaries[p.Name])
 		for _, matching := range s.passedCanaries[p.Name] {
@@ -146,30 +130,6 @@ func (w *poolState) addUnavailable(host string, works, held bool) {
 	w.site.addUnavailable(works, held)
 }
 
-func (in Input) playHasFailureBudget() bool {
-	return in.Play != nil && (in.Play.AnyErrorsFatal || in.Play.MaxFailPercentage != nil)
-}
-
-func (s surveyResult) allDegraded(pools []engine.Pool) (all []string) {
-	for _, p := range pools {
-		all = append(all, s.failedHosts[p.Name]...)
-	}
-	return all
-}
-
-// failureBudgetOf returns how many hosts may fail before no other host is started; -1: any number.
-func (in Input) failureBudgetOf(p engine.Pool, hosts int) int {
-	switch play := in.Play; {
-	case play != nil && play.AnyErrorsFatal:
-		return 0
-	case in.BestEffort:
-		return -1
-	case play != nil && play.MaxFailPercentage != nil:
-		return play.MaxFailPercentage.Part(in.countSelected())
-	}
-	return p.FailureBudget.Part(hosts)
-}
-
 func (in Input) countSelected() int {
 	n := 0
 	for _, h := range in.Inventory.Hosts {
@@ -196,54 +156,4 @@ func (w *poolState) countCanaries(now time.Time, hosts int, proven []passedCanar
 	if last := proven[w.canaries-1].at; !last.IsZero() {
 		w.soakLeft = min(w.Canary.Soak, max(0, w.Canary.Soak-engine.Duration(now.Sub(last))))
 	}
-}
-
-// FailureBudget names the pool or play whose failure budget is exceeded, so
-// that no further batch may start. The zero value means that no failure budget
-// is exceeded.
-type FailureBudget struct {
-	Pool string
-	Play string // play with a failure budget of its own, for hosts of all pools
-}
-
-// String returns the pool or play with its kind: pool worker.
-func (b FailureBudget) String() string {
-	switch {
-	case b.Play != "":
-		return "play " + b.Play
-	case b.Pool != "":
-		return "pool " + b.Pool
-	}
-	return ""
-}
-
-// Covers reports whether a failure of the host counts in the budget.
-func (b FailureBudget) Covers(h engine.Host) bool {
-	return b.Play != "" || b.Pool != "" && b.Pool == h.Pool
-}
-
-// ExceededFailureBudget returns the failure budget that allows fewer hosts to
-// fail than have failed in this run.
-func (in Input) ExceededFailureBudget() FailureBudget {
-	in = in.withSelection()
-	x := newIndex(in)
-	failed, all := map[string]int{}, 0
-	for _, h := range in.Inventory.Hosts {
-		if _, ok := in.Failed[h.Name]; ok && in.Selected(h) {
-			failed[h.Pool]++
-			all++
-		}
-	}
-	if in.playHasFailureBudget() {
-		if most := in.failureBudgetOf(engine.Pool{}, 0); most >= 0 && all > most {
-			return FailureBudget{Play: in.Play.Name}
-		}
-		return FailureBudget{}
-	}
-	for _, p := range in.Inventory.Pools {
-		if most := in.failureBudgetOf(p, x.sizes[p.Name]); most >= 0 && failed[p.Name] > most {
-			return FailureBudget{Pool: p.Name}
-		}
-	}
-	return FailureBudget{}
 }

@@ -29,7 +29,7 @@ type surveyResult struct {
 	onlyReleased map[string]bool              // hosts that were rolled back: the run only releases them
 
 	passedCanaries map[string][]passedCanary // by pool: matching hosts that count as canaries
-	failedHosts    map[string][]string       // by pool: selected hosts that failed, were rolled back or cannot be compared; the run does not try them
+	failedHosts    map[string][]string       // by pool: hosts that failed in this run, and selected hosts that are lost, were rolled back or cannot be compared; the run does not try them
 }
 
 // passedCanary is a matching host. As a canary, it has passed when its soak is
@@ -56,6 +56,9 @@ func surveyHosts(in Input, x index) surveyResult {
 		if r := st.Reservation(); r != nil {
 			s.reserved = append(s.reserved, *r)
 		}
+		if countsFailure(in, h) { // although the host may match, or be excluded for another reason now
+			s.failedHosts[h.Pool] = append(s.failedHosts[h.Pool], h.Name)
+		}
 		why := st.Exclusion()
 		switch reason := st.Describe(); {
 		case why == "":
@@ -70,9 +73,6 @@ func surveyHosts(in Input, x index) surveyResult {
 			}
 			s.markUnavailable(h, why)
 			s.excluded = append(s.excluded, engine.Exclusion{Host: h.Name, Kind: why, Reason: reason})
-			if _, failed := in.Failed[h.Name]; failed { // the failure counts, although the host is now excluded for another reason
-				s.failedHosts[h.Pool] = append(s.failedHosts[h.Pool], h.Name)
-			}
 		default:
 			s.markUnavailable(h, why)
 			s.addWarning("%s is outside the limit and counts as unavailable: %s", h.Name, reason)
@@ -131,7 +131,7 @@ func (s *surveyResult) surveyHost(in Input, x index, j judgedHost) {
 	if back {
 		why, d = "", difference{drift: d.drift}
 	}
-	if in.Selected(h) && (why == engine.Failed || err != nil || why != engine.Paused && rejected) {
+	if in.Selected(h) && why != engine.Failed && (err != nil || why != engine.Paused && rejected) {
 		s.failedHosts[h.Pool] = append(s.failedHosts[h.Pool], h.Name)
 	}
 	hp := engine.HostPlan{}

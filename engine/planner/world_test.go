@@ -149,7 +149,7 @@ func (w *world) exceedsFailureBudget(p engine.Pool) bool {
 		if m.pool == p.Name {
 			size++
 			goneBack := !m.lost && m.work != "" && m.rejected && !m.paused && m.leftOver() // held or not
-			if (m.hasFailed() || goneBack) && !m.ignored {
+			if m.failed || (m.hasFailed() || goneBack) && !m.ignored {                     // a host that failed in this run counts, even if it matches, or is of an earlier play
 				broken++
 			}
 		}

@@ -79,8 +79,8 @@ func newPlayLoop(r *Run) *playLoop {
 }
 
 // applyPlays carries out the plays and returns the last plan of each play. Each
-// play is planned from new facts. An error, a refusal, an unfinished roll-out or
-// a fatal failure ends the run.
+// play is planned from new facts. An error, a refusal, an unfinished roll-out, a
+// fatal failure or an exceeded failure budget ends the run.
 func (l *playLoop) applyPlays(ctx context.Context) (last []engine.Plan, err error) {
 	if len(l.Plays) == 0 {
 		plan, err := l.applyPlay(ctx)
@@ -98,6 +98,9 @@ func (l *playLoop) applyPlays(ctx context.Context) (last []engine.Plan, err erro
 			break
 		}
 		if f := l.fatalFailure(engine.Batch{}, l.giveUpFallbacks(ctx, plan)); f != nil {
+			return last, f
+		}
+		if f := exceededBudgetFailure(plan.ExceededBudget); f != nil {
 			return last, f
 		}
 	}
@@ -237,35 +240,6 @@ func onlyRecoversHosts(plan engine.Plan, b engine.Batch) bool {
 		}
 	}
 	return true
-}
-
-func needsStage(plan engine.Plan, b engine.Batch) bool {
-	for _, h := range b.Hosts {
-		if len(plan.Host(h).Stage) > 0 {
-			return true
-		}
-	}
-	return false
-}
-
-func lanesOf(lanes []engine.Lane, b engine.Batch) []engine.Lane {
-	in := map[string]bool{}
-	for _, h := range b.Hosts {
-		in[h] = true
-	}
-	var out []engine.Lane
-	for _, l := range lanes {
-		kept := engine.Lane{Cluster: l.Cluster, Governing: l.Governing}
-		for _, h := range l.Hosts {
-			if in[h] {
-				kept.Hosts = append(kept.Hosts, h)
-			}
-		}
-		if len(kept.Hosts) > 0 {
-			out = append(out, kept)
-		}
-	}
-	return out
 }
 
 func (l *playLoop) takeSnapshots(ctx context.Context, plan engine.Plan) error {

@@ -3,6 +3,7 @@ package rollout
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -138,12 +139,12 @@ func isHostFailure(f *engine.Failure) bool {
 // and warns, if each failure is within the failure budget of its pool or play
 // and no canary of the batch failed. With --best-effort, canaries may fail.
 func (p *planning) fatalFailure(b engine.Batch, list []*engine.Failure) *engine.Failure {
-	spent, failed := p.planInput(p.state.gathered).ExceededFailureBudget(), p.state.failureByHost()
+	spent, failed := p.planInput(p.state.gathered).ExceededFailureBudgets(), p.state.failureByHost()
 	tolerable := func(f *engine.Failure) bool {
 		h, _ := p.Inventory.Host(f.Host)
 		_, counted := failed[f.Host]
 		canary := slices.Contains(b.Canaries, h.Pool) && !p.BestEffort
-		return isHostFailure(f) && counted && !canary && !spent.Covers(h)
+		return isHostFailure(f) && counted && !canary && !slices.ContainsFunc(spent, func(b engine.FailureBudget) bool { return b.Covers(h) })
 	}
 	if fatal := slices.DeleteFunc(slices.Clone(list), tolerable); len(fatal) > 0 {
 		return worstFailure(fatal)
@@ -162,4 +163,16 @@ func (p *planning) toleratedBy() string {
 		return "max_fail_percentage of play " + p.state.play.Name
 	}
 	return "the failure budget of its pool"
+}
+
+// exceededBudgetFailure returns the failure of a run that begins no later play, because hosts of a play have failed, also in
+// earlier runs. It returns nil if no failure budget is exceeded.
+func exceededBudgetFailure(b engine.FailureBudget) *engine.Failure {
+	if b == (engine.FailureBudget{}) {
+		return nil
+	}
+	return &engine.Failure{
+		Step: "plan", Cause: fmt.Sprintf("more hosts of %s have failed, have not come back, were rolled back or are not understood than its failure budget allows; no later play begins", b),
+		Hint: "bring these hosts back first; if a later play may begin without them, select it with --tags",
+	}
 }

@@ -142,18 +142,18 @@ func (e *ending) notBegun() []string {
 // spentBudget returns the failure budget that two or more failed hosts have
 // exceeded, or nil. The failure that ended the run names only one host.
 func (e *ending) spentBudget() *event.SpentBudget {
-	of := e.planInput(e.state.gathered).ExceededFailureBudget()
-	failed := 0
-	for host := range e.state.failed {
-		if h, _ := e.Inventory.Host(host); of.Covers(h) {
-			failed++
+	for _, of := range e.planInput(e.state.gathered).ExceededFailureBudgets() {
+		failed := 0
+		for host := range e.state.failed {
+			if h, _ := e.Inventory.Host(host); of.Covers(h) {
+				failed++
+			}
+		}
+		if failed >= 2 {
+			return &event.SpentBudget{Failed: failed, Pool: of.Pool, Play: of.Play, AnyErrorsFatal: of.Play != "" && e.state.play.AnyErrorsFatal}
 		}
 	}
-	if failed < 2 {
-		return nil
-	}
-	fatal := of.Play != "" && e.state.play.AnyErrorsFatal
-	return &event.SpentBudget{Failed: failed, Pool: of.Pool, Play: of.Play, AnyErrorsFatal: fatal}
+	return nil
 }
 
 // countPools adds the state of each pool to the end of a run. A run that was

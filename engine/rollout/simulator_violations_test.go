@@ -237,6 +237,7 @@ func TestSimulatorBites(t *testing.T) {
 		"batch":            {func(_ *simulator.Site, r *rollout.Run) { r.Sink = lossySink{r.Sink, []event.Type{event.BatchStarted}} }, "is not in the batch", 1},
 		"end of a play":    {func(_ *simulator.Site, r *rollout.Run) { r.Sink = lossySink{r.Sink, []event.Type{event.HostDone}} }, "is not over on", 11},
 		"order of plays":   {func(_ *simulator.Site, r *rollout.Run) { r.Plays = slices.Clone(r.Plays); slices.Reverse(r.Plays) }, "is not the one that follows", 3},
+		"begin of a play":  {blindPlays(func(p *rollout.Play) { p.AnyErrorsFatal, p.MaxFailPercentage = false, &any100 }), "may, and play", 9},
 		"hosts of a play":  {blindPlays(func(p *rollout.Play) { p.Selected = nil }), "is none of the hosts of the play", 16},
 		"serial":           {blindPlays(func(p *rollout.Play) { p.Serial = nil }), "its serial is", 11},
 		"any errors fatal": {blindPlays(func(p *rollout.Play) {

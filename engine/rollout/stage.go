@@ -154,3 +154,32 @@ func (r *stepRunner) abortStep(ctx context.Context, hp engine.HostPlan, s engine
 	}
 	return err == nil
 }
+
+func needsStage(plan engine.Plan, b engine.Batch) bool {
+	for _, h := range b.Hosts {
+		if len(plan.Host(h).Stage) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func lanesOf(lanes []engine.Lane, b engine.Batch) []engine.Lane {
+	in := map[string]bool{}
+	for _, h := range b.Hosts {
+		in[h] = true
+	}
+	var out []engine.Lane
+	for _, l := range lanes {
+		kept := engine.Lane{Cluster: l.Cluster, Governing: l.Governing}
+		for _, h := range l.Hosts {
+			if in[h] {
+				kept.Hosts = append(kept.Hosts, h)
+			}
+		}
+		if len(kept.Hosts) > 0 {
+			out = append(out, kept)
+		}
+	}
+	return out
+}

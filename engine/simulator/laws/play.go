@@ -2,6 +2,7 @@ package laws
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -23,10 +24,11 @@ type followed struct {
 	queues   map[string]*poolQueue // queues of the last batch, by pool
 	absent   map[string]bool       // hosts whose node took no work when the last batch began
 	notReady map[string]bool       // of these, hosts whose node was not Ready
+	bad      map[string]bool       // hosts whose state was not understood, or that had rejected their OS, at each gather since the play was planned
 }
 
 func newFollowed() followed {
-	return followed{play: -1, reached: map[string]bool{}, taken: map[string]bool{}, ended: map[string]bool{}}
+	return followed{play: -1, reached: map[string]bool{}, taken: map[string]bool{}, ended: map[string]bool{}, bad: map[string]bool{}}
 }
 
 func (r *Run) followEvent(e event.Event) {
@@ -39,6 +41,7 @@ func (r *Run) followEvent(e event.Event) {
 	case event.Planned:
 		r.checkPlay(e.Plan.Play)
 		f.play++
+		f.bad = maps.Clone(r.reports.bad)
 		f.batches, f.taken = 0, map[string]bool{}
 		if f.play > 0 {
 			r.reports.plan, r.reports.done = map[string]bool{}, map[string]time.Time{}
@@ -75,9 +78,15 @@ func (r *Run) currentPlay() *engine.Play {
 	return nil
 }
 
-// checkPlay checks that plays run in order, and that a play begins only after
-// every host of the previous play is done or has failed.
+// checkPlay checks that plays run in order, that a play begins only after
+// every host of the previous play is done or has failed, and that no more hosts
+// have failed than the failure budgets of the previous play allow.
 func (r *Run) checkPlay(name string) {
+	if play := r.currentPlay(); play != nil && play.Has(engine.FinalizeTask) && (play.AnyErrorsFatal || !r.best) {
+		for _, spent := range r.spentBudgetsOf(*play, func(h *Host) bool { return r.reports.failed[h.Name] || r.followed.bad[h.Name] && selectsHost(*play, h) }) {
+			r.reportViolation("%s, and play %q begins", spent, name)
+		}
+	}
 	next := r.followed.play + 1
 	if len(r.asked.Plays) > 0 && (next >= len(r.asked.Plays) || r.asked.Plays[next].Name != name) {
 		r.reportViolation("play %q is not the one that follows", name)
@@ -144,12 +153,22 @@ func (r *Run) isUnderstood(h *Host) bool {
 	return r.followed.reached[h.Name]
 }
 
+// spentPlayBudgets returns the failure budgets that are exceeded. The budget of a pool counts all its hosts that have failed in the
+// run, and the budget of a play only its own.
 func (r *Run) spentPlayBudgets(play engine.Play) map[string]string {
+	return r.spentBudgetsOf(play, func(h *Host) bool { return r.reports.failed[h.Name] })
+}
+
+func (r *Run) spentBudgetsOf(play engine.Play, hasFailed func(*Host) bool) map[string]string {
 	failed, all := map[string]int{}, 0
+	for _, h := range r.observer.Hosts {
+		if hasFailed(h) {
+			failed[h.Pool]++
+		}
+	}
 	hosts := r.observer.hostsOfPlay(play)
 	for _, h := range hosts {
-		if r.reports.failed[h.Name] {
-			failed[h.Pool]++
+		if hasFailed(h) {
 			all++
 		}
 	}

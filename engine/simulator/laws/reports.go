@@ -40,7 +40,8 @@ func (r *Run) keepReport(e event.Event) {
 		for _, h := range r.observer.Hosts {
 			seen := r.hasReached(h, e)
 			r.reports.clear[h.Name] = seen && !h.Unclear
-			r.reports.bad[h.Name] = seen && !h.isHeld() && !r.observer.isInMaintenance(h) && (h.Unclear || !r.retries && r.observer.rejectsDesiredOS(h))
+			bad := seen && !h.isHeld() && !r.observer.isInMaintenance(h) && (h.Unclear || !r.retries && r.observer.rejectsDesiredOS(h))
+			r.reports.bad[h.Name], r.followed.bad[h.Name] = bad, bad && r.followed.bad[h.Name]
 		}
 	case e.Type == event.BatchStarted:
 		r.reports.batch, r.reports.zones, r.reports.spent = e.Time, map[string]string{}, r.spentBudgets()
