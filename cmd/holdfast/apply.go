@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strings"
 	"sync"
 	"time"
 
@@ -19,7 +18,6 @@ import (
 	"holdfast/engine/report/planview"
 	"holdfast/engine/rollout"
 	"holdfast/engine/savedplan"
-	"holdfast/engine/textutil"
 )
 
 type applyFlags struct {
@@ -266,24 +264,4 @@ func (a applyRun) approvePlan(s *site) func(context.Context, engine.Plan) error 
 		}
 		return err
 	}
-}
-
-func (a applyRun) askBatch(ctx context.Context, plan engine.Plan) error {
-	if !a.output.Flush(ctx) {
-		return ctx.Err()
-	}
-	b := plan.Batches[0]
-	where := "pool " + strings.Join(b.Pools, ", ")
-	if len(b.Canaries) > 0 {
-		where += ", canary"
-	}
-	if len(b.Canaries) > 0 && len(b.Canaries) < len(b.Pools) {
-		where += " of " + strings.Join(b.Canaries, ", ")
-	}
-	text := fmt.Sprintf("Next: %s (%s). Go on? Only \"yes\" is taken for an answer:", strings.Join(textutil.FoldNames(b.Hosts), ", "), where)
-	yes, err := a.askForYes(text)
-	if err == nil && !yes {
-		return rollout.ErrNoStep
-	}
-	return err
 }

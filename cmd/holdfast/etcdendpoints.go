@@ -13,7 +13,7 @@ import (
 	"holdfast/engine/bastion"
 	"holdfast/engine/connection"
 	"holdfast/engine/etcd/hook"
-	"holdfast/engine/textutil"
+	"holdfast/engine/report/termtext"
 )
 
 func (a *app) etcdEndpointsCommand() *cobra.Command {
@@ -57,7 +57,7 @@ func (a *app) etcdEndpoints(ctx context.Context, args []string, flags bool) erro
 		return failWith(engine.ExitFailed, err)
 	}
 	for _, p := range endpoints.Problems {
-		fmt.Fprintf(a.stderr, "holdfast: warning: etcd cluster %s: %s\n", name, textutil.Printable(p))
+		fmt.Fprintf(a.stderr, "holdfast: warning: etcd cluster %s: %s\n", name, termtext.SafeLine(p))
 	}
 	switch {
 	case a.json:
