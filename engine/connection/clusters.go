@@ -97,7 +97,7 @@ func (c *Clusters) openCluster(ctx context.Context, name string) (*etcd.Cluster,
 			RoundTrip: func() time.Duration { return c.hosts.roundTrip(h) },
 		})
 	}
-	c.hosts.measureRoundTrips(ctx, c.inv.Members(name))
+	c.hosts.measureRoundTrips(ctx, c.inv.StayingMembers(name))
 	return etcd.Open(ctx, cfg)
 }
 
@@ -199,11 +199,11 @@ func (c *Clusters) Sample(ctx context.Context, name string) event.Sample {
 	return sample
 }
 
-// ScrapeMembers reads the metrics of every member in the inventory. When the
+// ScrapeMembers reads the metrics of every member in the inventory whose host stays at the site. When the
 // context ends, the members that have not answered have a problem, and their
 // answers are returned by the next call.
 func (c *Clusters) ScrapeMembers(ctx context.Context, name string) []governor.Scrape {
-	members := c.inv.Members(name)
+	members := c.inv.StayingMembers(name)
 	scrapes := make([]governor.Scrape, len(members))
 	var all map[string]etcd.Scraped
 	cluster, err := c.Open(ctx, name)

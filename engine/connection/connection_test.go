@@ -165,6 +165,9 @@ func TestNobodyConnectsToLeavingHosts(t *testing.T) {
 		if !strings.Contains(problem, "leaves: the inventory says that it is leaving") || leaves.Connections() != 0 || stays.Connections() == 0 {
 			t.Errorf("%s: problem %q, %d connections to the host that leaves, %d to the other", name, problem, leaves.Connections(), stays.Connections())
 		}
+		if list := clusters.ScrapeMembers(t.Context(), "main"); len(list) != 1 || list[0].Host != "stays" {
+			t.Errorf("%s: scraped %+v", name, list)
+		}
 		if _, err := clusters.Members("main").CheckReach(t.Context(), "leaves", stays.Addr()); err == nil || leaves.Connections() != 0 {
 			t.Errorf("%s: %v, %d connections", name, err, leaves.Connections())
 		}

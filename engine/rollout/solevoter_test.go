@@ -1,6 +1,7 @@
 package rollout_test
 
 import (
+	"fmt"
 	"testing"
 	"testing/synctest"
 
@@ -29,6 +30,29 @@ func TestTheLastVoterReboots(t *testing.T) {
 		}
 		failOnErrors(t, checkLaws(site), checkUpdated(site.Host("etcd-0")), checkUntouched(site.Host("etcd-1")), checkUntouched(site.Host("etcd-2")))
 	})
+}
+
+// TestLeavingHostsDoNotSlowStaging: nobody measures the disks of hosts that leave the site, so nobody waits for them.
+func TestLeavingHostsDoNotSlowStaging(t *testing.T) {
+	pace := map[bool]string{}
+	for _, shrunk := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			inv := onlyMember()
+			if shrunk {
+				inv = shrunkCluster()
+			}
+			b := newSite(inv).Bastion("run-1")
+			applyRun(b, runSerially)
+			for _, e := range b.Events() {
+				if e.Governor != nil {
+					pace[shrunk] += fmt.Sprintf("%s for %s\n", e.Governor.State, e.Governor.Slowed)
+				}
+			}
+		})
+	}
+	if pace[true] != pace[false] || pace[true] == "" {
+		t.Errorf("staged with hosts that leave:\n%s\nwithout them:\n%s", pace[true], pace[false])
+	}
 }
 
 // TestNoOutageOfAnotherVoter: a host that is to give up its voter still has it, and fails once the leader begins to move. The other

@@ -110,7 +110,7 @@ func (h *hostRun) mayStillStage(failure *engine.Failure, lane engine.Lane) bool 
 
 func (h *hostRun) runGoverned(ctx context.Context, s engine.Step, lane engine.Lane) *engine.Failure {
 	ports := governing.Ports{Now: h.Clock.Now, Sleep: h.Clock.Sleep, Scrape: h.Clusters.ScrapeMembers, Send: h.sendPace, SetRate: h.SetRate, Emit: h.noteEvent}
-	staging := governing.Staging{Plan: h.hp, Step: s, Lane: lane, Members: len(h.Inventory.Members(lane.Cluster)), Began: h.state.began, Staged: h.hostsStagedNear(lane.Cluster)}
+	staging := governing.Staging{Plan: h.hp, Step: s, Lane: lane, Members: len(h.Inventory.StayingMembers(lane.Cluster)), Began: h.state.began, Staged: h.hostsStagedNear(lane.Cluster)}
 	stage := governing.NewStage(ctx, ports, staging, &h.state.idle)
 	if ctx.Err() != nil {
 		return &engine.Failure{Host: h.hp.Host, Step: s.Name, Cause: errStopped.Error(), Kind: engine.StoppedFailure}

@@ -44,7 +44,7 @@ type Staging struct {
 	Plan    engine.HostPlan
 	Step    engine.Step
 	Lane    engine.Lane
-	Members int       // number of members of the cluster, by the inventory
+	Members int       // number of members of the cluster whose hosts stay at the site, by the inventory
 	Began   time.Time // start of the run
 	Staged  []string  // hosts near the cluster that an earlier run is still staging
 }
