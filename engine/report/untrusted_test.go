@@ -140,6 +140,27 @@ func TestUntrustedLines(t *testing.T) {
 	}
 }
 
+// TestBareEvents checks that the lines of a journal show the other events if the journal was damaged, so that events lack their
+// parts.
+func TestBareEvents(t *testing.T) {
+	for _, start := range []event.RunStart{{}, {Cluster: "main"}, {Maintenance: engine.HoldHosts}} {
+		var b bytes.Buffer
+		p := lines.Writer{W: &b, Plan: true, Full: true}
+		events := []event.Event{{Type: event.RunStarted, Run: "r", Start: &start}}
+		for _, typ := range append(eventTypes(), event.StagingGoverned) {
+			events = append(events, event.Event{Type: typ})
+		}
+		for _, e := range append(events, event.Event{Type: event.RunEnded, End: &event.RunEnd{}}) {
+			if err := p.Emit(e); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if text := b.String(); !strings.Contains(text, "run r of site") || strings.Count(text, "exit 0") != 1 {
+			t.Errorf("%+v:\n%s", start, text)
+		}
+	}
+}
+
 // TestUntrustedJSON checks that JSON does not control a terminal, and that
 // programs read the exact text of the host.
 func TestUntrustedJSON(t *testing.T) {

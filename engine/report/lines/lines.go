@@ -49,6 +49,9 @@ func (p *Writer) EventLine(e event.Event, plan *engine.Plan) string {
 		p.sum = summary.New()
 		p.sum.Style = p.Style
 	}
+	if !isWhole(e) {
+		return ""
+	}
 	if e.Type == event.RunStarted {
 		p.start = *e.Start
 	}
@@ -76,6 +79,22 @@ func (p *Writer) EventLine(e event.Event, plan *engine.Plan) string {
 		return done
 	}
 	return done + p.withTime(e, p.eventText(e))
+}
+
+// isWhole reports whether an event has the part that its line is about. A damaged journal may lack it.
+func isWhole(e event.Event) bool {
+	switch e.Type {
+	case event.RunStarted:
+		return e.Start != nil
+	case event.MaintenancePlanned:
+		return e.Maintenance != nil
+	case event.HostFailed:
+		return e.Failure != nil
+	case event.RunEnded:
+		return e.End != nil
+	default:
+		return true
+	}
 }
 
 func (p *Writer) withTime(e event.Event, text string) string {
