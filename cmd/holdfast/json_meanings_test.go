@@ -152,6 +152,7 @@ var meanings = map[string]string{
 	"Endpoints":     "The URLs at which clients reach an etcd cluster.", "Endpoints.urls": "client URLs of the voters, as they advertise them, in the order of the inventory", "Endpoints.problems": "problems of the cluster or of a URL, as sentences",
 	"SnapshotInfo.path": "file on the bastion", "SnapshotInfo.host": "host of the member that sent it", "SnapshotInfo.bytes": "size of the file, in bytes",
 	"SnapshotInfo.sha256": "SHA-256 of the whole file, hexadecimal", "SnapshotInfo.revision": "lowest possible revision of its data", "SnapshotInfo.took": "how long it took",
+	"PrunedRun":  "A run whose journal was removed.",
 	"HostResult": "The outcome of a command for one host.", "HostResult.outcome": "the outcome", "ResultOutcome": "How a command ended for a host.", "HostResult.message": "the outcome, for people: the same as without --json",
 	"HeldHost.hold": "hold on it", "HeldHost.problem": "why the hold could not be read", "HeldHost.expired": "whether the hold has expired, by the clocks of the host and of the bastion",
 	"Run.id": "ID of the run", "Run.holder": "USER@BASTION", "Run.started": "when it began", "Run.last": "time of its last event", "Run.end": "outcome; missing: it was killed, or is in progress", "Run.under_way": "whether it is in progress; if not, and there is no `end`, it was killed",
