@@ -48,6 +48,39 @@ func FindAims(hosts []HostPlan, desired map[string]Desired) map[string]string {
 	return aims
 }
 
+// MayComeFrom reports whether a play may give the change that lost a host to other hosts. Without a play, all hosts get all of their
+// desired state.
+func (l LostHost) MayComeFrom(play *Play, host string, d Desired) bool {
+	if play == nil {
+		return true
+	}
+	return play.HasOn(host, FinalizeTask) || l.Aim != d.osAim() && play.HasOn(host, ConfigTask) // both may bring a configuration
+}
+
+// IsSettledBy reports whether a play compares a host with the part of the desired state that the change had to bring about, so
+// that the host is not lost any more if it matches or is updated. Without a play, hosts are compared with all of it.
+func (l LostHost) IsSettledBy(play *Play, host string, d Desired) bool {
+	if play == nil {
+		return true
+	}
+	finalizes, configures := play.HasOn(host, FinalizeTask), play.HasOn(host, ConfigTask)
+	switch l.Aim {
+	case d.osAim():
+		return finalizes
+	case d.Aim(false):
+		return configures
+	default: // another desired state than today's
+		return finalizes && configures
+	}
+}
+
+func (d Desired) osAim() string {
+	if d.OS == nil {
+		return ""
+	}
+	return d.Aim(true)
+}
+
 // StillAsksFor reports whether the aim of an earlier change is a part of the desired state. If it is not, the failure of that
 // change tells nothing about the next one.
 func (d Desired) StillAsksFor(aim string) bool {

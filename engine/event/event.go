@@ -27,7 +27,7 @@ type Event struct {
 	Member      string                  `json:"member,omitempty"`   // ID of the etcd member that the step changes, if etcd lists it
 	Batch       int                     `json:"batch,omitempty"`    // number of the batch, from 1
 	Hosts       []string                `json:"hosts,omitempty"`    // hosts of a batch that starts
-	Regained    []string                `json:"regained,omitempty"` // in `planned`: hosts that match, and that an earlier run had changed and not seen again
+	Regained    []string                `json:"regained,omitempty"` // in `planned` and `host-done`: hosts that match or are updated, and that an earlier run had changed and not seen again
 	Canaries    []string                `json:"canaries,omitempty"` // pools whose canaries are in the batch
 	Step        string                  `json:"step,omitempty"`
 	Kind        engine.StepKind         `json:"kind,omitempty"`   // kind of the step, if readers of the journal need it
@@ -113,6 +113,8 @@ type RunStart struct {
 	Cluster  string   `json:"cluster,omitempty"`  // etcd cluster whose members the run changes; missing: the run is a roll-out, or of a person
 
 	Maintenance engine.MaintenanceAction `json:"maintenance,omitempty"` // work of a person on holds; missing: the run is no such work
+
+	HasPlays bool `json:"has_plays,omitempty"` // the run carries out a playbook: an updated host need not match its desired state
 
 	MarksNewOS bool `json:"marks_new_os,omitempty"` // the steps from whose start on a host may get another OS have new_os; missing: an older version wrote the journal
 }

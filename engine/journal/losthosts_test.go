@@ -32,6 +32,12 @@ func TestLostHosts(t *testing.T) {
 		"rolled back by a later run": {[][]event.Event{{changes, fails, ends}, {{Type: event.HostFailed, Host: "w-0", Outcome: event.RolledBackOutcome, Failure: fails.Failure}}}, "run-1"},
 		"given back":                 {[][]event.Event{{changes, {Type: event.HostFailed, Host: "w-0", Outcome: event.GivenBackOutcome, Failure: fails.Failure}}}, ""},
 		"it matches in a later run":  {[][]event.Event{{changes, fails, ends}, {{Type: event.Planned, Plan: &p, Regained: []string{"w-0"}}}}, ""},
+		"updated by a play": {[][]event.Event{{changes, fails, ends}, {
+			{Type: event.RunStarted, Start: &event.RunStart{Site: "berlin", HasPlays: true}}, {Type: event.HostDone, Host: "w-0"},
+		}}, "run-1"},
+		"updated by a play that proves it": {[][]event.Event{{changes, fails, ends}, {
+			{Type: event.RunStarted, Start: &event.RunStart{Site: "berlin", HasPlays: true}}, {Type: event.HostDone, Host: "w-0", Regained: []string{"w-0"}},
+		}}, ""},
 		"a person has ended the hold": {[][]event.Event{{changes, fails, ends}, {
 			{Type: event.RunStarted, Start: &event.RunStart{Site: "berlin", Maintenance: engine.ReleaseHosts}}, releases,
 		}}, ""},

@@ -74,10 +74,14 @@ func findLostHosts(runs []Run, site string, self engine.HoldOwner) map[string]en
 }
 
 func (r Run) hostsSeenWell() []string {
-	if r.Maintenance == engine.ReleaseHosts && r.End != nil {
+	switch {
+	case r.Maintenance == engine.ReleaseHosts && r.End != nil:
 		return r.End.Updated
+	case r.hasPlays: // such as a play that has only run a command on the host
+		return r.Regained
+	default:
+		return slices.Concat(r.Done, r.Regained)
 	}
-	return slices.Concat(r.Done, r.Regained)
 }
 
 // DeadMemberRuns returns the runs of a bastion that changed the members of an etcd cluster and ended without releasing

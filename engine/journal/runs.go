@@ -35,9 +35,10 @@ type Run struct {
 	Pools       []string                 `json:"-"`                   // pools in which another OS may have begun; "": all pools
 	Done        []string                 `json:"-"`                   // hosts that a play finished; a host is there once for each play
 	Aims        map[string]string        `json:"-"`                   // aims of the changes that began on hosts which were not updated
-	Regained    []string                 `json:"-"`                   // hosts that an earlier run had lost, and that match
+	Regained    []string                 `json:"-"`                   // hosts that an earlier run had lost, and that match or are updated
 	UnderWay    bool                     `json:"under_way,omitempty"` // the run has not ended, and its process lives
 
+	hasPlays   bool // an updated host need not match its desired state
 	marksNewOS bool // the journal tells from which step on a host may get another OS
 
 	isPartial bool // only the first and the last line were read
@@ -155,10 +156,11 @@ func (r *Run) addEvent(e event.Event) {
 		r.Started = e.Time
 		if e.Start != nil {
 			r.Site, r.Holder, r.Bastion, r.Cluster, r.Maintenance = e.Start.Site, e.Start.Holder, e.Start.Bastion, e.Start.Cluster, e.Start.Maintenance
-			r.marksNewOS = e.Start.MarksNewOS
+			r.marksNewOS, r.hasPlays = e.Start.MarksNewOS, e.Start.HasPlays
 		}
 	case event.StepStarted, event.HostDone, event.HostFailed:
 		r.addAim(e)
+		r.Regained = append(r.Regained, e.Regained...)
 		r.addHostEvent(e)
 	case event.Planned:
 		r.Regained = append(r.Regained, e.Regained...)

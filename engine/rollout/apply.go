@@ -49,7 +49,7 @@ func (r *Run) PlanPlays(ctx context.Context) ([]engine.Plan, error) {
 func (r *Run) Apply(ctx context.Context) event.RunEnd {
 	l := newPlayLoop(r)
 	start := r.Start
-	start.Adopting, start.MarksNewOS = r.Dead, true
+	start.Adopting, start.MarksNewOS, start.HasPlays = r.Dead, true, len(r.Plays) > 0
 	if err := l.emitEvent(event.Event{Type: event.RunStarted, Start: &start}); err != nil {
 		return markUnjournaled(event.RunEnd{}, fmt.Errorf("%w; nothing was touched", err))
 	}
@@ -112,9 +112,9 @@ func (l *playLoop) notePlan(plan engine.Plan) {
 	if l.Forecast != nil {
 		plan.Forecast = l.Forecast(plan, l.Clock.Now())
 	}
-	found := slices.DeleteFunc(slices.Clone(plan.Matching), func(host string) bool { return l.Lost[host].Run == "" })
+	found := slices.DeleteFunc(slices.Clone(plan.Matching), func(host string) bool { return !l.isSettled(host) })
 	l.noteEvent(event.Event{Type: event.Planned, Plan: &plan, Regained: found})
-	l.state.found = append(l.state.found, found...)
+	l.state.noteFound(found)
 }
 
 func (l *playLoop) applyPlay(ctx context.Context) (engine.Plan, error) {

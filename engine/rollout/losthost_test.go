@@ -214,3 +214,125 @@ func TestKilledRunForgetsCompleteness(t *testing.T) {
 		})
 	}
 }
+
+// TestLostHostCountsInPlaybooks: a host that a playbook has lost counts in the next run, with or without a playbook, and the other
+// way round, if that run may give the same change to other hosts.
+func TestLostHostCountsInPlaybooks(t *testing.T) {
+	finalize, config := withSimulatedPlays(playOn("worker", engine.FinalizeTask)), withSimulatedPlays(playOn("worker", engine.ConfigTask))
+	work := withSimulatedPlays(engine.Play{Name: "uptime", Hosts: "worker", Tasks: []engine.Task{plainTask(simulator.PlainCommand)}})
+	skip := func(r *rollout.Run) {
+		p := playOn("worker", engine.FinalizeTask)
+		p.Tasks[0].Skip = map[string]bool{"worker-0": true}
+		withSimulatedPlays(p)(r)
+	}
+	plain := func(*rollout.Run) {}
+	for name, c := range map[string]struct {
+		first, then func(*rollout.Run)
+		others      int // hosts that the second run reboots
+		exit        engine.ExitCode
+	}{
+		"a play twice":                      {finalize, finalize, 0, engine.ExitFailed},
+		"a play, then all":                  {finalize, plain, 0, engine.ExitFailed},
+		"all, then a play":                  {plain, finalize, 0, engine.ExitFailed},
+		"then a play of another part":       {finalize, config, 0, engine.ExitUnreachable},
+		"then a play of a command":          {finalize, work, 0, engine.ExitUnreachable},
+		"then a play that leaves it out":    {finalize, skip, 3, engine.ExitUnreachable},
+		"a play, then all with best effort": {finalize, func(r *rollout.Run) { r.BestEffort = true }, 3, engine.ExitFailed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				site := newSite(workerFleet(4, func(p *engine.Pool) {
+					p.MaxUnavailable = engine.CountOrPercent{Count: 3, Set: true}
+					p.Canary = &engine.Canary{Hosts: engine.CountOrPercent{Count: 1, Set: true}}
+					p.Order = engine.Sorted
+				}))
+				site.Host("worker-0").Change(func(t *simulator.Traits) { t.NoReturn = true })
+				b1, b2 := site.Bastion("run-1"), site.Bastion("run-2")
+				failOnErrors(t, checkEnd(applyRun(b1, c.first), engine.ExitFailed, "worker-0"))
+				end := applyRun(b2, successorOf(b1), c.then)
+				if others := rebootedHosts(b2); len(others) != c.others {
+					t.Errorf("run-2 rebooted %v\n%s", others, runTranscript(b2))
+				}
+				failOnErrors(t, checkEnd(end, c.exit, "worker-0"))
+			})
+		})
+	}
+}
+
+// TestPlaysThatProveALostHost: a run sees a lost host again, and the host is cut off afterwards. Whether it still counts as lost
+// depends on the tasks of that run: only those that compare the host with the OS that lost it prove that it has this OS.
+func TestPlaysThatProveALostHost(t *testing.T) {
+	reboots := engine.Play{Name: "reboot", Hosts: "worker", Tasks: []engine.Task{{Name: "reboot", Module: engine.RebootTask}}}
+	work := engine.Play{Name: "uptime", Hosts: "worker", Tasks: []engine.Task{plainTask(simulator.PlainCommand)}}
+	for name, c := range map[string]struct {
+		play  engine.Play
+		held  bool   // the hold of the first run is still there
+		boots string // OS that the host runs when it is seen again
+		exit  engine.ExitCode
+	}{
+		"it matches":                               {playOn("worker", engine.FinalizeTask), false, simulator.V2, engine.ExitUnreachable},
+		"it is taken up":                           {playOn("worker", engine.FinalizeTask), true, simulator.V2, engine.ExitUnreachable},
+		"it is updated":                            {playOn("worker", engine.FinalizeTask), false, simulator.V1, engine.ExitUnreachable},
+		"its configuration matches":                {playOn("worker", engine.ConfigTask), false, simulator.V1, engine.ExitFailed},
+		"it is taken up for its configuration":     {playOn("worker", engine.ConfigTask), true, simulator.V1, engine.ExitFailed},
+		"a command has run":                        {work, false, simulator.V1, engine.ExitFailed},
+		"a command has run, and it was taken up":   {work, true, simulator.V1, engine.ExitFailed},
+		"it has rebooted":                          {reboots, false, simulator.V1, engine.ExitFailed},
+		"it has rebooted, with the OS that is new": {reboots, false, simulator.V2, engine.ExitFailed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				site := newSite(workerFleet(2, func(p *engine.Pool) {
+					p.MaxUnavailable = engine.CountOrPercent{Count: 2, Set: true}
+					p.Order = engine.Sorted
+				}))
+				only := func(r *rollout.Run) {
+					r.Selected = func(h engine.Host) bool { return h.Name == "worker-0" }
+					for i := range r.Plays {
+						r.Plays[i].Selected = r.Selected
+					}
+				}
+				h := site.Host("worker-0")
+				h.Change(func(t *simulator.Traits) { t.NoReturn = true })
+				first, second, third := site.Bastion("run-1"), site.Bastion("run-2"), site.Bastion("run-3")
+				applyRun(first, only)
+				h.Change(func(t *simulator.Traits) { t.NoReturn = false })
+				h.Boot(c.boots)
+				if !c.held {
+					h.SetHold(nil)
+				}
+				failOnErrors(t, checkEnd(applyRun(second, successorOf(first), withSimulatedPlays(c.play), only), engine.ExitOK))
+				h.Cut()
+				failOnErrors(t, checkEnd(applyRun(third, successorOf(first, second)), c.exit))
+				if updated := site.Host("worker-1").State().Matches; updated != (c.exit == engine.ExitUnreachable) {
+					t.Errorf("worker-1 is updated: %t\n%s", updated, runTranscript(third))
+				}
+			})
+		})
+	}
+}
+
+// TestHostOfAnEarlierPlayIsNotLost: the first play of a run brings a lost host up to date. That it does not answer in the next play stops no other host.
+func TestHostOfAnEarlierPlayIsNotLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site := newSite(workerFleet(2, func(p *engine.Pool) {
+			p.MaxUnavailable = engine.CountOrPercent{Count: 2, Set: true}
+			p.Order = engine.Sorted
+		}))
+		h := site.Host("worker-0")
+		h.Change(func(t *simulator.Traits) { t.NoReturn = true })
+		first, second := site.Bastion("run-1"), site.Bastion("run-2")
+		only := func(h engine.Host) bool { return h.Name == "worker-0" }
+		applyRun(first, func(r *rollout.Run) { r.Selected = only })
+		h.Change(func(t *simulator.Traits) { t.NoReturn = false })
+		h.Boot(simulator.V1)
+		second.Watch = func(e event.Event) {
+			if e.Type == event.HostDone && e.Host == "worker-0" {
+				h.Cut()
+			}
+		}
+		play := playOn("worker", engine.FinalizeTask)
+		end := applyRun(second, successorOf(first), withSimulatedPlays(play, play), func(r *rollout.Run) { r.Plays[0].Selected = only })
+		failOnErrors(t, checkEnd(end, engine.ExitUnreachable), checkUpdated(site.Host("worker-1")))
+	})
+}

@@ -72,9 +72,7 @@ func (p *planning) planInput(s Gathered) planner.Input {
 		LoginFailed: p.state.hostsWithFailedLogin(), LoginProved: p.state.loginChangesThatWork(), ActionFailed: p.state.hostsWithFailedAction(), AdoptedEarlier: p.state.adoptedHosts(),
 	}
 	in.Lost = maps.Clone(p.Lost)
-	for _, host := range p.state.found {
-		delete(in.Lost, host)
-	}
+	p.state.removeFound(in.Lost)
 	if p.state.play != nil {
 		in.Play, in.Modules, in.Selected = &p.state.play.Play, p.state.play.Modules, p.state.play.Selected
 	}

@@ -19,7 +19,6 @@ type runState struct {
 	saved    map[string]struct{} // clusters of which the run has taken a snapshot
 	batches  int                 // number of batches that began
 	began    time.Time           // start of the run; zero before its first plan
-	found    []string            // hosts that an earlier run had lost, and that this run has seen match
 	plays    int                 // number of plays that began
 	missed   map[string]bool     // hosts that did not get all work of a play that began
 
@@ -47,6 +46,7 @@ type runState struct {
 	idle          governing.Idle
 	lost          map[string]*engine.Failure // by cluster: the failure of a host near it whose staging may still run, and is not governed
 	adopted       map[string]bool            // hosts whose hold was adopted from a dead run
+	found         []string                   // hosts that an earlier run had lost, and that this run has seen match or has updated
 }
 
 func newRunState() *runState {

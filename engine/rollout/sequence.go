@@ -64,7 +64,9 @@ func (h *hostRun) runSequence(ctx context.Context) *engine.Failure {
 		return nil
 	}
 	h.state.noteDone(h.hp, h.Clock.Now())
-	h.noteEvent(event.Event{Type: event.HostDone, Host: h.hp.Host, Pool: h.hp.Pool, Batch: h.state.batches})
+	found := h.listRegained()
+	h.state.noteFound(found)
+	h.noteEvent(event.Event{Type: event.HostDone, Host: h.hp.Host, Pool: h.hp.Pool, Batch: h.state.batches, Regained: found})
 	return nil
 }
 

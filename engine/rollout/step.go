@@ -80,12 +80,12 @@ func stepEvent(hp engine.HostPlan, s engine.Step, batch int) event.Event {
 }
 
 // aimOf returns the aim of a step that changes a host under a hold. A later run that cannot reach the host finds it in the
-// journal. Plays have none: their failures tell nothing about the desired state.
+// journal.
 func (r *stepRunner) aimOf(hp engine.HostPlan, s engine.Step) string {
-	if s.Do.Exec == nil || !s.ChangesHost && !s.Reboots || len(r.Plays) > 0 || len(hp.Sequence) == 0 || hp.Sequence[0].Do.TakeHold == nil {
+	if s.Do.Exec == nil || !s.ChangesHost && !s.Reboots {
 		return ""
 	}
-	return r.Desired[hp.Host].Aim(hp.Sequence[0].Do.TakeHold.Rollout != nil)
+	return aimOfHost(r.Options, hp)
 }
 
 // mayBringOS reports whether a host may get another OS from a step on. A sequence that brings one records the roll-out when it

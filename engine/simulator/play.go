@@ -87,7 +87,7 @@ func (m playOperations) Diff(_ engine.Desired, f engine.Facts) (engine.Differenc
 		case disruptsHost(t):
 			actions = []engine.Action{{Type: engine.CommandAction}}
 		}
-		changes = append(changes, engine.Change{Module: t.Module, Resource: t.Name, After: "task of " + m.play.Name, Rule: "playbook", Actions: actions})
+		changes = append(changes, engine.Change{Module: t.Module, Resource: t.Name, After: "task of " + m.play.Name, Rule: "playbook", Task: true, Actions: actions})
 	}
 	return engine.Difference{Changes: changes, Steps: m.planSteps}, nil
 }

@@ -100,10 +100,10 @@ func TestOnMembers(t *testing.T) {
 	inv := engine.Inventory{Hosts: []engine.Host{{Name: "etcd-0", Cluster: "main"}, {Name: "etcd-1", Cluster: "main"}, {Name: "w-1"}}}
 	got := SkipNonMembers(play, inv)
 	for name, want := range map[string]bool{"etcd-0": true, "etcd-1": false, "w-1": false} {
-		if hasTask(got, engine.EtcdDefragTask, name) != want {
+		if got.HasOn(name, engine.EtcdDefragTask) != want {
 			t.Errorf("%s is to defragment: %v", name, !want)
 		}
-		if !hasTask(got, engine.RebootTask, name) {
+		if !got.HasOn(name, engine.RebootTask) {
 			t.Errorf("%s is not to reboot", name)
 		}
 	}

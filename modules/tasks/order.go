@@ -82,15 +82,6 @@ func tasksOfHost(tasks []engine.Task, host, list string, at taskPlace) []placedT
 	return some
 }
 
-func hasTask(play engine.Play, module, host string) bool {
-	for _, t := range play.Tasks {
-		if t.Module == module && !t.Skip[host] {
-			return true
-		}
-	}
-	return false
-}
-
 func (p placedTask) changesHost() bool {
 	switch {
 	case p.Command != nil:
