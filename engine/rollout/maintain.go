@@ -171,7 +171,10 @@ func (r *stepRunner) endHold(ctx context.Context, host string, e engine.EndHold)
 	switch {
 	case e.Run != "":
 		k.Owner = engine.HoldOwner{Run: e.Run, Bastion: e.Bastion}
-		err = k.Release(ctx, host, engine.Release{Whole: e.AcceptUnits})
+		err = k.Release(ctx, host, engine.Release{})
+		if err == nil && e.AcceptUnits { // also if the host has no hold any more
+			err = k.Accept(ctx, host)
+		}
 	case e.Digest == "":
 		err = k.Release(ctx, host, engine.Release{})
 	default:

@@ -270,24 +270,31 @@ func TestReleaseAfterAnotherHold(t *testing.T) {
 }
 
 // TestAcceptUnitsOfARememberedHold: a host whose units are not as before a disruption is held, and off. A release that switches it on accepts
-// its units.
+// its units, also if somebody ended the hold meanwhile.
 func TestAcceptUnitsOfARememberedHold(t *testing.T) {
-	for _, accept := range []bool{true, false} {
+	for _, c := range []struct{ accept, ended bool }{{true, false}, {true, true}, {false, false}} {
 		synctest.Test(t, func(t *testing.T) {
 			site, _, ask := poweredSite()
 			host := site.Host("worker-0")
 			host.SetHold(&engine.Hold{Kind: engine.RunHold, Holder: "bob@b2", Run: "r2", Bastion: "b2", Failed: []string{}})
 			host.SetHold(nil)
 			hold, release := holdOff, releaseOn
-			hold.Force, release.AcceptUnits = true, accept
+			hold.PowerOff, release.AcceptUnits = false, c.accept
 			for _, r := range []maintenance.Request{hold, release} {
 				if end := ask(t.Context(), r, nil); end.Exit != engine.ExitOK {
 					t.Fatal(findingsText(end))
 				}
+				if r.Action == engine.ReleaseHosts {
+					continue
+				}
+				host.PowerOff()
+				if c.ended {
+					host.SetHold(nil)
+				}
 			}
 			facts := site.Bastion("person-2").Run().GatherHosts(t.Context())["worker-0"]
-			if facts.Hold != nil || (facts.Unproven == nil) != accept {
-				t.Errorf("accepted: %t, %+v, %+v", accept, facts.Hold, facts.Unproven)
+			if facts.Hold != nil || (facts.Unproven == nil) != c.accept {
+				t.Errorf("%+v: %+v, %+v", c, facts.Hold, facts.Unproven)
 			}
 		})
 	}

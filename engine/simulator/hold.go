@@ -155,9 +155,7 @@ func (h *Host) releaseHold(b *Bastion, script string, now time.Time) rollout.Rep
 		return h.refuseHeld()
 	}
 	b.law().CheckRelease(&h.law)
-	if h.hold.Kind == engine.RunHold { // a person is responsible for the units of a host
-		b.law().CheckWhole(&h.law, vars["whole"] != "")
-	}
+	b.law().CheckWhole(&h.law, vars["whole"] != "")
 	if vars["whole"] != "" {
 		h.ended = nil
 	}
