@@ -24,6 +24,7 @@ func (m *maintainer) runSteps(ctx context.Context, action engine.MaintenanceActi
 		case f == nil:
 			continue
 		case ctx.Err() != nil:
+			f.Kind = engine.StoppedFailure // the interrupted step may have returned another kind
 		case s.MayFail:
 			m.gatherer.emitWarning(h.Host + ": " + s.Name + ": " + f.Cause + "; " + describeRest(action) + " all the same")
 			continue
