@@ -124,8 +124,8 @@ func (l *playLoop) applyPlay(ctx context.Context) (engine.Plan, error) {
 	}
 	l.warnOfMirror(ctx, &plan)
 	l.notePlan(plan)
-	if l.RefuseHeld && (plan.HasExclusion(engine.Held) || plan.HasExclusion(engine.InMaintenance)) {
-		return plan, &engine.Failure{Step: "plan", Cause: "hosts are held by somebody else, and --on-held is refuse; nothing was touched", Kind: engine.HeldFailure}
+	if f := l.refuseHolds(ctx, plan); f != nil {
+		return plan, f
 	}
 	if l.Compare != nil {
 		if err := l.Compare(plan); err != nil {
@@ -243,6 +243,7 @@ func onlyRecoversHosts(plan engine.Plan, b engine.Batch) bool {
 }
 
 func (l *playLoop) takeSnapshots(ctx context.Context, plan engine.Plan) error {
+	l.state.worked = true
 	for _, s := range plan.Before {
 		name := s.Do.Snapshot.Cluster
 		e := event.Event{Cluster: name, Step: s.Name}

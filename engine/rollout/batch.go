@@ -23,7 +23,7 @@ import (
 func (l *playLoop) runBatch(ctx context.Context, plan engine.Plan) error {
 	b := plan.Batches[0]
 	began := l.Clock.Now()
-	l.state.batches, l.state.gated, l.state.agreed = l.state.batches+1, nil, nil
+	l.state.batches, l.state.gated, l.state.agreed, l.state.worked = l.state.batches+1, nil, nil, true
 	number := l.state.batches
 	l.steps.batchHolds = newSharedGather(planner.NewBudgets(l.Inventory, l.state.facts, plan))
 	if err := l.emitEvent(event.Event{Type: event.BatchStarted, Batch: number, Hosts: b.Hosts, Canaries: b.Canaries, Message: joinNames(b.Hosts)}); err != nil {

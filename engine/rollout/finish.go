@@ -12,12 +12,12 @@ import (
 	"holdfast/engine/planner"
 )
 
-// endPlay notes the hosts to which the play still owes work, by its last plan. A play does not begin if its first plan is
-// refused or not approved.
+// endPlay notes the hosts to which the play still owes work, by its last plan. A play has not begun if the run ends before its
+// first batch, staging or snapshot: its first plan is refused or not approved, a gate fails, or somebody stops the run.
 func (p *runState) endPlay(last engine.Plan, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.approved == nil && (err != nil || len(last.Refusals)+len(last.Unfinished) > 0) {
+	if !p.worked && (err != nil || len(last.Refusals)+len(last.Unfinished) > 0) {
 		return
 	}
 	p.plays++

@@ -3,10 +3,12 @@ package rollout_test
 import (
 	"context"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 
 	"holdfast/engine"
+	"holdfast/engine/event"
 	"holdfast/engine/rollout"
 	"holdfast/engine/simulator"
 )
@@ -44,6 +46,86 @@ func TestPlaysThatWereNotBegun(t *testing.T) {
 		}
 		if len(end.Pools) == 0 || !end.Pools[0].Complete || end.Complete {
 			t.Errorf("all hosts match, and the run was stopped, but complete is %t: %+v", end.Complete, end.Pools)
+		}
+	})
+}
+
+// TestStoppedBetweenPlays: a play whose first batch, staging or snapshot never came has not begun, although its plan was approved.
+func TestStoppedBetweenPlays(t *testing.T) {
+	one, two := playOn("x", engine.FinalizeTask), playOn("y", engine.FinalizeTask)
+	for name, c := range map[string]struct {
+		inventory func(*engine.Inventory)
+		stops     bool // a person stops the run during the last batch of the first play
+		exit      engine.ExitCode
+	}{
+		"a stop in the last batch":   {func(*engine.Inventory) {}, true, engine.ExitStopped},
+		"a gate before the play":     {addGate(1, "false", engine.BeforeRun), false, engine.ExitFailed},
+		"the stop comes before that": {addGate(1, "false", engine.BeforeRun), true, engine.ExitStopped},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				inv := twoPools()
+				c.inventory(&inv)
+				site := newSite(inv)
+				soft, stop := context.WithCancel(t.Context())
+				defer stop()
+				b := site.Bastion("run-1")
+				b.Watch = func(e event.Event) {
+					if c.stops && e.Type == event.StepStarted && e.Host == "x-1" && e.Step == "reboot" {
+						stop()
+					}
+				}
+				end := applyRun(b, withSimulatedPlays(one, two), func(r *rollout.Run) { r.Soft = soft })
+				failOnErrors(t, checkEnd(end, c.exit), checkNotBegun(end, two.Name), checkLaws(site), checkUntouched(site.Host("y-0")), checkUntouched(site.Host("y-1")))
+				if !slices.Equal(end.Updated, []string{"x-0", "x-1"}) {
+					t.Errorf("updated: %q", end.Updated)
+				}
+			})
+		})
+	}
+}
+
+// TestRefusesHoldsOfAllPlays: with --on-held refuse, a held host of any play refuses the run before anything is touched. A host that
+// somebody takes during the run refuses the next play, and the end does not claim that nothing was touched.
+func TestRefusesHoldsOfAllPlays(t *testing.T) {
+	one, two := playOn("x", engine.FinalizeTask), playOn("y", engine.FinalizeTask)
+	refuses := func(r *rollout.Run) { r.RefuseHeld = true }
+	synctest.Test(t, func(t *testing.T) {
+		site := newSite(twoPools())
+		site.Host("y-0").SetHold(byBob())
+		end := applyRun(site.Bastion("run-1"), withSimulatedPlays(one, two), refuses)
+		failOnErrors(t, checkEnd(end, engine.ExitRefused, "nothing was touched", "on y", "y-0", "bob@b9"), checkNotBegun(end, one.Name, two.Name), checkLaws(site))
+		for _, h := range []string{"x-0", "x-1", "y-1"} {
+			failOnErrors(t, checkUntouched(site.Host(h)))
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		site := newSite(twoPools())
+		b := site.Bastion("run-1")
+		b.Watch = func(e event.Event) {
+			if e.Type == event.HostDone && e.Host == "x-0" {
+				site.Host("y-0").SetHold(byBob())
+			}
+		}
+		end := applyRun(b, withSimulatedPlays(one, two), refuses)
+		failOnErrors(t, checkEnd(end, engine.ExitRefused, "--on-held is refuse", "y-0"), checkNotBegun(end, two.Name), checkLaws(site),
+			checkUpdated(site.Host("x-0")), checkUpdated(site.Host("x-1")), checkUntouched(site.Host("y-1")))
+		if strings.Contains(findingsText(end), "nothing was touched") {
+			t.Error(findingsText(end))
+		}
+	})
+	synctest.Test(t, func(t *testing.T) { // a play that only stages has touched hosts, too
+		site := newSite(twoPools())
+		b := site.Bastion("run-1")
+		b.Watch = func(e event.Event) {
+			if e.Type == event.StageEnded {
+				site.Host("y-0").SetHold(byBob())
+			}
+		}
+		end := applyRun(b, withSimulatedPlays(playOn("x", engine.StageTask), two), refuses)
+		failOnErrors(t, checkEnd(end, engine.ExitRefused, "--on-held is refuse", "y-0"), checkNotBegun(end, two.Name))
+		if strings.Contains(findingsText(end), "nothing was touched") {
+			t.Error(findingsText(end))
 		}
 	})
 }

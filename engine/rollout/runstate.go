@@ -29,12 +29,14 @@ type runState struct {
 	facts     map[string]engine.Facts // facts of the last plan
 	started   bool                    // the before-run gates were asked
 	stagedAll bool                    // the lanes were staged once
+	worked    bool                    // a batch, a staging or a snapshot began
 	gated     []string                // hosts of the batch whose gates had good answers
 	agreed    []string                // hosts of the batch that the operator approved
 	toldHeld  map[string]bool         // hosts whose new hold a warning has named
 
 	mu            sync.Mutex
-	staged        map[string]int  // how often each host was staged
+	staged        map[string]int  // how often the play has staged each host
+	hasStaged     bool            // the run has staged a host
 	restarted     map[string]bool // hosts on which only services were restarted, before their other changes
 	updated       []string
 	done          map[string]time.Time       // hosts that the play finished
@@ -67,7 +69,7 @@ func (p *runState) mustStageFirst(plan engine.Plan) bool {
 }
 
 func (p *runState) beginPlay(play *Play) {
-	p.play, p.earlier, p.approved, p.started, p.stagedAll, p.gated, p.agreed = play, p.batches, nil, false, false, nil, nil
+	p.play, p.earlier, p.approved, p.started, p.stagedAll, p.gated, p.agreed, p.worked = play, p.batches, nil, false, false, nil, nil, false
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.done, p.begun, p.staged = map[string]time.Time{}, map[string]bool{}, map[string]int{}
@@ -150,6 +152,7 @@ func (p *runState) mayStage(host string) error {
 		return fmt.Errorf("it was staged %d times, and the staged OS is not there", mostStagings)
 	}
 	p.staged[host]++
+	p.hasStaged = true
 	return nil
 }
 
@@ -220,7 +223,7 @@ func (p *runState) loginChangesThatWork() map[string][]engine.Change {
 func (p *runState) hasBegun() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.batches > 0 || len(p.staged) > 0
+	return p.batches > 0 || p.hasStaged
 }
 
 func (p *runState) isUndone(host string) bool {

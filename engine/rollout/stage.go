@@ -24,6 +24,7 @@ func toDuration(d engine.Duration) time.Duration { return time.Duration(d) }
 // same cluster is staged, and the run ends.
 func (l *playLoop) stageLanes(ctx context.Context, plan engine.Plan, lanes []engine.Lane) error {
 	began := l.Clock.Now()
+	l.state.worked = true
 	if err := l.emitEvent(event.Event{Type: event.StageStarted}); err != nil {
 		return err
 	}

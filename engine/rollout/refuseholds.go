@@ -1,0 +1,49 @@
+package rollout
+
+import (
+	"context"
+	"fmt"
+
+	"holdfast/engine"
+	"holdfast/engine/planner"
+)
+
+// refuseHolds returns a failure if --on-held is refuse and the first plan of a play leaves out hosts that somebody else holds. Before
+// the first play, it looks at the hosts of all plays, so that such a hold refuses the run before anything is touched.
+func (l *playLoop) refuseHolds(ctx context.Context, plan engine.Plan) *engine.Failure {
+	if !l.RefuseHeld {
+		return nil
+	}
+	end := "nothing was touched"
+	if l.state.hasBegun() {
+		end = "this play does not begin"
+	}
+	if plan.HasExclusion(engine.Held) || plan.HasExclusion(engine.InMaintenance) {
+		return heldFailure("hosts are held by somebody else, and --on-held is refuse; " + end)
+	}
+	if len(l.Plays) == 0 || l.state.play != &l.Plays[0] {
+		return nil
+	}
+	for _, play := range l.Plays[1:] {
+		in := l.planInput(l.state.gathered)
+		in.Play, in.Modules, in.Selected = &play.Play, play.Modules, play.Selected
+		in.Clusters = l.gatherMissingClusters(ctx, in)
+		if x := findHold(planner.NewPlan(in)); x != nil {
+			return heldFailure(fmt.Sprintf("play %s has %s, which is left out (%s), and --on-held is refuse; %s", play.Name, x.Host, x.Reason, end))
+		}
+	}
+	return nil
+}
+
+func findHold(plan engine.Plan) *engine.Exclusion {
+	for _, x := range plan.Excluded {
+		if x.Kind == engine.Held || x.Kind == engine.InMaintenance {
+			return &x
+		}
+	}
+	return nil
+}
+
+func heldFailure(cause string) *engine.Failure {
+	return &engine.Failure{Step: "plan", Cause: cause, Kind: engine.HeldFailure}
+}
