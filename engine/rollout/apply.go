@@ -38,6 +38,7 @@ func (r *Run) PlanPlays(ctx context.Context) ([]engine.Plan, error) {
 			return nil, err
 		}
 		p.warnOfMirror(ctx, &plan)
+		p.warnOfExceededBudget(&plan)
 		plans = append(plans, plan)
 	}
 	return plans, nil
@@ -123,6 +124,7 @@ func (l *playLoop) applyPlay(ctx context.Context) (engine.Plan, error) {
 		return plan, err
 	}
 	l.warnOfMirror(ctx, &plan)
+	l.warnOfExceededBudget(&plan)
 	l.notePlan(plan)
 	if f := l.refuseHolds(ctx, plan); f != nil {
 		return plan, f

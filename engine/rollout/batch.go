@@ -165,6 +165,14 @@ func (p *planning) toleratedBy() string {
 	return "the failure budget of its pool"
 }
 
+// warnOfExceededBudget adds a warning to the plan of a play after which no later play would begin.
+func (p *planning) warnOfExceededBudget(plan *engine.Plan) {
+	f := exceededBudgetFailure(plan.ExceededBudget)
+	if f != nil && p.state.play != &p.Plays[len(p.Plays)-1] {
+		plan.Warnings = append(slices.Clip(plan.Warnings), f.Cause)
+	}
+}
+
 // exceededBudgetFailure returns the failure of a run that begins no later play, because hosts of a play have failed, also in
 // earlier runs. It returns nil if no failure budget is exceeded.
 func exceededBudgetFailure(b engine.FailureBudget) *engine.Failure {

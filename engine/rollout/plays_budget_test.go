@@ -3,6 +3,7 @@ package rollout_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -87,6 +88,25 @@ func TestSpentBudgetEndsAPlaybook(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestPlanTellsOfPlaysThatDoNotBegin: the plan of a playbook tells after which play the run would end.
+func TestPlanTellsOfPlaysThatDoNotBegin(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site := newSite(twoPools())
+		site.Host("y-0").Change(func(t *simulator.Traits) { t.Unclear = "two deployments are booted" })
+		r := site.Bastion("run-1").Run()
+		withSimulatedPlays(playOn("x", engine.FinalizeTask), playOn("y", engine.FinalizeTask), fatal(playOn("y", engine.ConfigTask)))(r)
+		plans, err := r.PlanPlays(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, warns := range []bool{false, true, false} { // the last play has no later one
+			if got := strings.Join(plans[i].Warnings, "\n"); strings.Contains(got, "more hosts of pool y have failed") != warns {
+				t.Errorf("play %d warns: %q", i, got)
+			}
+		}
+	})
 }
 
 // TestBestEffortPassesASpentBudget: with --best-effort, the later plays begin, unless the first error is fatal.
