@@ -71,6 +71,11 @@ func (m taskConfig) desiredForRecord(d engine.Desired, f engine.Facts) engine.De
 	var was resource.Config
 	if f.Config != nil && f.Config.Applied != nil {
 		was = f.Config.Applied.Config
+		for _, arg := range f.Config.Applied.AddedArgs { // a run that was killed after the boot has not recorded them as its configuration
+			if slices.Contains(f.KernelArgs, arg) && !slices.Contains(was.KernelArgs, arg) {
+				was.KernelArgs = append(slices.Clip(was.KernelArgs), arg)
+			}
+		}
 	}
 	c := hostconfig.WithoutOSSettings(*d.Config)
 	c.OSImage, c.ExtensionsImage, c.KernelType = was.OSImage, was.ExtensionsImage, was.KernelType

@@ -3,6 +3,7 @@ package tasks
 import (
 	"encoding/json"
 	"reflect"
+	"slices"
 	"testing"
 
 	"holdfast/engine"
@@ -72,6 +73,24 @@ func TestAConfigPlayRecordsNoKernelArguments(t *testing.T) {
 	}
 	if got := args(playOf("finalize", "config")); !reflect.DeepEqual(got, []string{"new"}) {
 		t.Errorf("%v are on record", got)
+	}
+}
+
+// TestAConfigPlayKeepsAddedArguments: a run added a kernel argument and was killed after the boot, before the record. A play
+// that writes only the configuration keeps the note that holdfast has added it; without it, the argument would never leave.
+func TestAConfigPlayKeepsAddedArguments(t *testing.T) {
+	mode := 0o644
+	files := []resource.File{{Path: "/etc/a", Digest: resource.Digest([]byte("a")), Mode: &mode, Owner: resource.Owner{User: "0", Group: "0"}}}
+	f := engine.Facts{Host: "w-1", BootID: moduletest.Boot, KernelArgs: []string{"rw", "new"}, Config: &resource.ConfigFacts{
+		Nodes: map[string]resource.PathFacts{},
+		Applied: &resource.Record{
+			Config: resource.Config{KernelArgs: []string{"old"}}, AddedArgs: []string{"new", "not booted"},
+			Unfinished: &resource.UnfinishedWrite{Run: "r0", Boot: "6919b4ee-2319-4ba2-95ce-87d5d618e95a", Config: resource.Config{KernelArgs: []string{"new", "not booted"}}},
+		},
+	}}
+	a := recordAfterPlay(t, playOf("config"), engine.Desired{Config: &resource.Config{KernelArgs: []string{"new"}, Files: files}}, f)
+	if a == nil || !reflect.DeepEqual(a.AddedArgs, []string{"new"}) || !slices.Contains(a.Config.KernelArgs, "new") || slices.Contains(a.Config.KernelArgs, "not booted") {
+		t.Errorf("the record is %+v", a)
 	}
 }
 
