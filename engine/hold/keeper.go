@@ -134,8 +134,9 @@ func (k Keeper) judgeOwn(reply engine.Output, err error, task, heldPrefix string
 const notOurs = "the hold is not ours any more: "
 
 // failTries is how often Fail tries to write while another script has the lock of the hold, each time for the 30 s that a
-// script waits for it. The other script may be a command of a playbook that runs on after its connection was lost.
-const failTries = 4
+// script waits for it. The other script may be a command of a playbook that runs on after its connection was lost, by default
+// for up to 5 minutes.
+const failTries = 12
 
 // Fail writes the cause of a failure, its step and its NotBooted into the hold of the run of Owner, which then has no end.
 func (k Keeper) Fail(ctx context.Context, host string, f engine.Failure) error {

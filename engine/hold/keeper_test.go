@@ -101,7 +101,7 @@ func TestBusyLockIsNoLostHold(t *testing.T) {
 		if strings.Contains(f.Cause, "gone") || strings.Contains(f.Cause, "not ours") || strings.Contains(f.Cause, "has ended") {
 			t.Errorf("%s: %s", name, f.Cause)
 		}
-		if want := map[bool]int{true: 4, false: 1}[name == "fail"]; tries != want {
+		if want := map[bool]int{true: 12, false: 1}[name == "fail"]; tries != want {
 			t.Errorf("%s: tried %d times, not %d", name, tries, want)
 		}
 	}
