@@ -83,7 +83,10 @@ func (r *Run) currentPlay() *engine.Play {
 // have failed than the failure budgets of the previous play allow.
 func (r *Run) checkPlay(name string) {
 	if play := r.currentPlay(); play != nil && play.Has(engine.FinalizeTask) && (play.AnyErrorsFatal || !r.best) {
-		for _, spent := range r.spentBudgetsOf(*play, func(h *Host) bool { return r.reports.failed[h.Name] || r.followed.bad[h.Name] && selectsHost(*play, h) }) {
+		bad := func(h *Host) bool { // the play compares the OS, if the pool has one
+			return r.followed.bad[h.Name] && selectsHost(*play, h) && r.observer.poolOf(h).OS != nil
+		}
+		for _, spent := range r.spentBudgetsOf(*play, func(h *Host) bool { return r.reports.failed[h.Name] || bad(h) }) {
 			r.reportViolation("%s, and play %q begins", spent, name)
 		}
 	}
