@@ -185,7 +185,7 @@ func alertNames(r queryResult) []string {
 }
 
 // startPrometheus starts a Prometheus that scrapes these addresses every second. Its
-// rules are those of the examples, except that alerts fire after a second instead of an hour.
+// rules are those of the examples, except that alerts fire after a second instead of minutes or an hour.
 func startPrometheus(t *testing.T, addresses ...string) (address string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -199,7 +199,7 @@ scrape_configs:
   - job_name: site
     static_configs: [{targets: ["` + strings.Join(addresses, `", "`) + `"]}]
 `
-	for name, text := range map[string]string{"prometheus.yml": config, "rules.yml": strings.ReplaceAll(string(rules), "for: 1h", "for: 1s")} {
+	for name, text := range map[string]string{"prometheus.yml": config, "rules.yml": regexp.MustCompile(`for: \d+[hm]`).ReplaceAllString(string(rules), "for: 1s")} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
