@@ -7,6 +7,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -123,6 +125,41 @@ func TestUnits(t *testing.T) {
 	}
 	if list, err := fs.Glob(files, "files/*@.*"); err != nil || len(list) != 4 {
 		t.Errorf("units that this test does not know: %s: %v", list, err)
+	}
+}
+
+// TestCommandsByHand: the command that playbooks show beside the timers has the inventory and the journals of the units. It works in their
+// folder, which its user may write to, where the files that playbooks name are.
+func TestCommandsByHand(t *testing.T) {
+	const folder, page = "/var/lib/holdfast-jobs/berlin", "../../playbooks/"
+	cron, err := os.ReadFile(page + "cron.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	byHand := regexp.MustCompile(`(?m)^ *sudo -u holdfast env (.*) holdfast [a-z]`).FindAllStringSubmatch(string(cron), -1)
+	if len(byHand) == 0 {
+		t.Error("cron.md has no command by hand")
+	}
+	want := []string{"--chdir=" + folder}
+	for _, m := range regexp.MustCompile(`HOLDFAST_(INVENTORY|RUNS)=\S+`).FindAllString(readPacked(t, "holdfast@.service"), -1) {
+		want = append(want, strings.ReplaceAll(m, "%i", "berlin"))
+	}
+	for _, m := range byHand {
+		if got := strings.Fields(m[1]); !slices.Equal(got, want) {
+			t.Errorf("cron.md: by hand with %q, not %q", got, want)
+		}
+	}
+	lost, err := os.ReadFile(page + "quorum-lost.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range regexp.MustCompile(`holdfast etcd restore main (\S+\.db)`).FindAllStringSubmatch(string(lost), -1) {
+		if !strings.HasPrefix(filepath.Join(folder, m[1]), folder+"/runs/snapshots/berlin/") {
+			t.Errorf("quorum-lost.md: the timers have no snapshot %s in %s", m[1], folder)
+		}
+	}
+	if !strings.Contains(string(lost), folder) {
+		t.Errorf("quorum-lost.md does not name %s, the folder of its files", folder)
 	}
 }
 
