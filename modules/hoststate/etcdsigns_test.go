@@ -78,6 +78,29 @@ func TestServersOfEtcd(t *testing.T) {
 		"a static pod that was just restarted": {[]process{
 			{"etcd", root, "etcd\x00", pod + "crio-1.scope"}, {"etcd", root, "etcd\x00", pod + "crio-2.scope"},
 		}, []string{"kubepods-burstable-pod5.slice"}},
+		"containers of podman": {[]process{
+			{"etcd", root, "etcd\x00", "0::/machine.slice/libpod-1.scope/container"}, {"etcd", root, "etcd\x00", "0::/machine.slice/libpod-2.scope/container"},
+		}, []string{"libpod-1.scope", "libpod-2.scope"}},
+		"two processes of a container": {[]process{
+			{"etcd", root, "etcd\x00", "0::/machine.slice/libpod-1.scope/container"}, {"etcd", root, "etcd\x00", "0::/machine.slice/libpod-1.scope/container/init.scope"},
+		}, []string{"libpod-1.scope"}},
+		"a machine with a service": {[]process{
+			{"etcd", root, "etcd\x00", "0::/system.slice/etcd.service"}, {"etcd", root, "etcd\x00", "0::/machine.slice/machine-a.scope/payload/system.slice/etcd.service"},
+		}, []string{"etcd.service", "machine-a.scope"}},
+		"a pod of crun that was just restarted": {[]process{
+			{"etcd", root, "etcd\x00", pod + "crio-1.scope/container"}, {"etcd", root, "etcd\x00", pod + "crio-2.scope/container"},
+		}, []string{"kubepods-burstable-pod5.slice"}},
+		"two pods": {[]process{
+			{"etcd", root, "etcd\x00", pod + "crio-1.scope/container"}, {"etcd", root, "etcd\x00", "0::/kubepods.slice/kubepods-poda6.slice/crio-2.scope/container"},
+		}, []string{"kubepods-burstable-pod5.slice", "kubepods-poda6.slice"}},
+		"a pod without slices of systemd": {[]process{
+			{"etcd", root, "etcd\x00", "0::/kubepods/burstable/pod5-a/c1"}, {"etcd", root, "etcd\x00", "0::/kubepods/burstable/pod5-a/c2/container"},
+		}, []string{"pod5-a"}},
+		"pods below the service of containerd": {[]process{
+			{"etcd", root, "etcd\x00", "0::/system.slice/containerd.service/kubepods-burstable-pod5.slice:cri-containerd:1"},
+			{"etcd", root, "etcd\x00", "0::/system.slice/containerd.service/kubepods-burstable-pod6.slice:cri-containerd:2"},
+			{"etcd", root, "etcd\x00", "0::/system.slice/containerd.service/kubepods-burstable-pod6.slice:cri-containerd:3"},
+		}, []string{"kubepods-burstable-pod5.slice", "kubepods-burstable-pod6.slice"}},
 		"other commands of etcd": {[]process{
 			{"etcd", root, "etcd\x00grpc-proxy\x00start\x00", pod + "crio-3.scope"},
 			{"etcd", root, "etcd\x00gateway\x00", "0::/system.slice/etcd-gateway.service"},

@@ -2,19 +2,32 @@
 # units finds services of etcd. The kernel takes milliseconds to list its connections, so the script reads them once. Then it prints, after
 # the word server, where each server of etcd runs. Two servers with the same place are two processes of one member.
 
-# print_place prints the service or pod of a process, or its own control group, from the lines of its file cgroup.
+# find_place sets place to the pod in a path of control groups, else to the outermost service or scope, else to the last group. Each
+# engine of containers has other groups below these, and podman and CRI-O give those of all containers the same name. Argument: path.
+find_place() {
+	rest=${1#/}/ place='' kube=''
+	while [ -n "$rest" ]; do
+		group=${rest%%/*} rest=${rest#*/}
+		case $group in *kubepods*) kube=yes ;; esac
+		case $kube$group in
+		yes*-pod[0-9a-f]* | yespod[0-9a-f]*)
+			place=${group%%:*} # a runtime may add itself and the container
+			return
+			;;
+		esac
+		case $place in *.service | *.scope) ;; *) place=$group ;; esac
+	done
+}
+
+# print_place prints where a process runs, from the lines of its file cgroup.
 print_place() {
 	while IFS= read -r line; do
 		case $line in
 		0::/?* | *:name=systemd:/?*) ;;
 		*) continue ;;
 		esac
-		path=${line#*:*:}
-		case $path in
-		*.service | *.service/*) path=${path%%.service*}.service ;;
-		*kubepods*/*) path=${path%/*} ;;
-		esac
-		printf 'server %s\n' "${path##*/}"
+		find_place "${line#*:*:}"
+		printf 'server %s\n' "$place"
 		return
 	done
 }
