@@ -29,6 +29,7 @@ func (b *osHost) silenceLogind() {
 const (
 	passTime    = `echo 1300.00 9.00 >"$BOX/proc/uptime"`
 	writeFlash  = `mkdir -p "$BOX/run/systemd/inhibit"; : >"$BOX/run/systemd/inhibit/1"; echo "flasher 0 root 990 flash shutdown firmware block" >"$BOX/blocks"`
+	writeOnce   = writeFlash + `; echo "rm \"\$BOX/blocks\"" >"$BOX/on-list"` // ends once somebody has asked
 	stageOther  = `echo "` + moduletest.V3 + ` lab:lab/stable" >"$BOX/staged"; rm -f "$BOX/staged-args" "$BOX/key" "$BOX/run/ostree/staged-deployment-locked"; serialize`
 	stageEdited = `echo quiet >"$BOX/staged-args"; rm -f "$BOX/key" "$BOX/run/ostree/staged-deployment-locked"; serialize`
 	breakStatus = `echo "error: opening repo" >"$BOX/fail-status"`
@@ -78,6 +79,8 @@ func TestAnOrderThatIsOvertaken(t *testing.T) {
 		"full, blocked":              {full, onStart, writeFlash, hostscript.ScriptChanged, flash, true},
 		"full, blocked meanwhile":    {full, "on-unlock", writeFlash, hostscript.ScriptChanged, flash, true},
 		"soft, blocked":              {soft, "on-prepare", writeFlash, hostscript.ScriptChanged, flash, true},
+		"soft, blocked once":         {soft, "on-prepare", writeOnce, hostscript.ScriptChanged, flash, true},
+		"kexec, blocked once":        {kexec, "on-unlock", writeOnce, hostscript.ScriptChanged, flash, true},
 		"kexec, blocked":             {kexec, "on-finalize", writeFlash, hostscript.ScriptHalfDone, flash + isNew, false},
 		"full, another OS at once":   {full, onStart, stageOther, hostscript.ScriptChanged, "reboot: " + moduletest.V3 + ".0 is staged now, and not " + moduletest.V2, false},
 		"full, another OS":           {full, "on-unlock", stageOther, hostscript.ScriptChanged, "reboot: " + moduletest.V3 + ".0 is staged now, and not " + moduletest.V2, false},
@@ -93,7 +96,7 @@ func TestAnOrderThatIsOvertaken(t *testing.T) {
 		"full, the lock is not free": {full, "on-unlock", "exit 124", hostscript.ScriptChanged, "reboot: ostree cannot unlock " + moduletest.V2 + ".0, because another program changes the deployments", true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			longtest.SkipOthers(t, name, "full, late", "soft, late", "kexec, finalized late", "full, blocked", "full, another OS", "soft, another OS later", "full, other arguments")
+			longtest.SkipOthers(t, name, "full, late", "soft, late", "soft, blocked once", "kexec, finalized late", "full, blocked", "full, another OS", "soft, another OS later", "full, other arguments")
 			t.Parallel()
 			b := newKexecHost(t)
 			if c.kind == soft {

@@ -6,7 +6,7 @@ set -eu
 trap '' HUP TERM # the shutdown that this script orders must not end it halfway
 exec >"$work/finalize.log" 2>&1
 rm -f "$0"
-failed=1 ordered='' unlocked='' next=''
+failed=1 ordered='' unlocked='' next='' void=''
 
 # is_order_void reports whether the host must not reboot any more, and sets problem. Since the order, other members of
 # etcd may have gone down, and a program may have begun to write firmware.
@@ -73,13 +73,14 @@ is_next_unplanned() {
 	[ -z "$next" ] || ! commit_is_os "${next%.*}" "$digest"
 }
 
-# order_planned orders the reboot, or sets failed.
+# order_planned orders the reboot, or sets failed. An order that was void once, which prepare_kind tells in void, stays void: no
+# deployment was finalized for it.
 order_planned() {
 	failed=76
 	if ! allow_staged || is_order_void; then return 1; fi
 	failed=1
 	prepare_kind || return 1
-	if is_order_void || is_next_unplanned; then
+	if [ -n "$void" ] || is_order_void || is_next_unplanned; then
 		failed=76
 		return 1
 	fi

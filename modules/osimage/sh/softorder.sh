@@ -55,8 +55,14 @@ prepare_soft() {
 
 prepare_kind() {
 	rm -f "$notsoft"
-	# An order that is void by now is refused next, and ostree has finalized nothing.
-	if prepare_soft && { [ -z "$digest" ] || is_order_void || finalize_staged; }; then return 0; fi
+	if prepare_soft; then
+		[ -n "$digest" ] || return 0
+		if is_order_void; then
+			void=yes # it is refused next, and ostree has finalized nothing
+			return 0
+		fi
+		if finalize_staged; then return 0; fi
+	fi
 	undo_kind
 	exec >"$work/finalize.log" 2>&1 # the reason comes first
 	say "reboot: the host cannot soft reboot: $problem"
