@@ -45,7 +45,7 @@ type Facts struct {
 	Rejected         []string              `json:"rejected,omitempty"`          // digests of the OS versions that the host rejects after a rollback
 	Etcd             []string              `json:"etcd,omitempty"`              // signs that etcd runs on the host, each as a phrase
 	EtcdServers      []string              `json:"etcd_servers,omitempty"`      // services, pods and containers in the network of the host that run a server of etcd as an account of the system
-	Inhibitors       []string              `json:"inhibitors,omitempty"`        // who blocks a shutdown of the host, each as systemd-inhibit lists it
+	Inhibitors       []string              `json:"inhibitors,omitempty"`        // who blocks a shutdown of the host, each as systemd-inhibit lists it, or SilentLogind
 	Version          string                `json:"version,omitempty"`           // output of the version command of its pool
 	Reboots          RebootFacts           `json:"reboots,omitzero"`            // decide about the kind of a reboot
 	Node             *kubefacts.NodeState  `json:"node,omitempty"`              // its node, if the host belongs to a Kubernetes cluster and the API was asked
@@ -54,6 +54,9 @@ type Facts struct {
 	ActionFailed     bool                  `json:"-"`                           // an action failed on the host in this play, after the tasks before it were done
 	Finished         bool                  `json:"-"`                           // this run has finished the host, so the tasks of a playbook are no longer changes
 }
+
+// SilentLogind is in the place of the inhibitors of a host whose logind runs, but does not tell them.
+const SilentLogind = "perhaps: systemd-logind does not answer"
 
 // Reached reports whether the facts say anything about the host.
 func (f Facts) Reached() bool { return f.Unreachable == "" }

@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"slices"
 	"strings"
 
 	"holdfast/engine"
@@ -13,6 +14,9 @@ import (
 func describeInhibitors(f engine.Facts, hp engine.HostPlan) string {
 	if len(f.Inhibitors) == 0 || f.IsStaging() || !hp.HasAction(engine.RebootAction) {
 		return ""
+	}
+	if slices.Contains(f.Inhibitors, engine.SilentLogind) {
+		return "systemd-logind does not answer, so a program may block its shutdown, and it must not be rebooted; restart it (systemctl restart systemd-logind on the host)"
 	}
 	return "a program blocks its shutdown (" + strings.Join(f.Inhibitors, "; ") + "), so it must not be rebooted; wait until the program has finished, or end it (systemd-inhibit --list on the host shows it)"
 }

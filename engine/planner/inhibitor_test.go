@@ -8,6 +8,20 @@ import (
 	"holdfast/engine/planner"
 )
 
+// TestSilentLogind checks that the advice for a host whose logind does not answer is not to ask logind.
+func TestSilentLogind(t *testing.T) {
+	w := &world{pools: []engine.Pool{{Name: "worker"}}, hosts: []*machine{worker(0).in(machine{work: "reboot"})}}
+	in := w.input()
+	f := in.Facts[w.hosts[0].name]
+	f.Inhibitors = []string{engine.SilentLogind}
+	in.Facts[w.hosts[0].name] = f
+	p := planner.NewPlan(in)
+	const want = "systemd-logind does not answer, so a program may block its shutdown, and it must not be rebooted; restart it (systemctl restart systemd-logind on the host)"
+	if len(p.Excluded) != 1 || !strings.Contains(p.Excluded[0].Reason, want) {
+		t.Errorf("left out: %v", p.Excluded)
+	}
+}
+
 // A host whose shutdown a program blocks is not drained for a reboot that systemd would
 // refuse (https://github.com/openshift/machine-config-operator/pull/3136).
 func TestBlockedShutdown(t *testing.T) {

@@ -16,20 +16,25 @@ func TestProgramsThatBlockAShutdown(t *testing.T) {
 		"kubelet 0 root 991 kubelet shutdown Kubelet needs time to handle node shutdown delay"
 	const delays = "kubelet 0 root 991 kubelet shutdown Kubelet needs time to handle node shutdown delay"
 	flasher := []string{"flasher 0 root 990 systemd-inhibit shutdown:sleep firmware of the FPGA block"}
+	noList, noLogind := []string{"fail-inhibit"}, []string{"fail-busctl", "fail-inhibit"}
 	for name, c := range map[string]struct {
 		entry, blocks string
 		fails         []string // files that make tools fail
+		logind        string   // state of logind; "": inactive
 		want          []string
 	}{
-		"none":                         {"", list, nil, nil},
-		"only delays":                  {"1", delays, nil, nil},
-		"one blocks":                   {"1", list, nil, flasher},
-		"logind is slow once":          {"1", list, []string{"fail-busctl"}, flasher},
-		"its list is not read":         {"1", list, []string{"fail-inhibit"}, []string{"one that systemd-inhibit does not list"}},
-		"delays, its list is not read": {"1", delays, []string{"fail-inhibit"}, nil},
-		"logind is silent":             {"1", delays, []string{"fail-busctl", "fail-inhibit", "units/systemd-logind.service"}, []string{"perhaps: systemd-logind does not answer"}},
-		"no logind":                    {"1", delays, []string{"fail-busctl", "fail-inhibit"}, nil},
-		"silent without an inhibitor":  {"", delays, []string{"fail-busctl", "fail-inhibit", "units/systemd-logind.service"}, nil},
+		"none":                         {"", list, nil, "active", nil},
+		"only delays":                  {"1", delays, nil, "active", nil},
+		"one blocks":                   {"1", list, nil, "active", flasher},
+		"logind is slow once":          {"1", list, []string{"fail-busctl"}, "active", flasher},
+		"its list is not read":         {"1", list, noList, "active", []string{"one that systemd-inhibit does not list"}},
+		"delays, its list is not read": {"1", delays, noList, "active", nil},
+		"logind is silent":             {"1", delays, noLogind, "active", []string{engine.SilentLogind}},
+		"logind starts":                {"1", delays, noLogind, "activating", []string{engine.SilentLogind}},
+		"logind has failed":            {"1", delays, noLogind, "failed", nil},
+		"systemd is silent, too":       {"1", delays, append(noLogind, "fail-show"), "active", []string{engine.SilentLogind}},
+		"no logind":                    {"1", delays, noLogind, "", nil},
+		"silent without an inhibitor":  {"", delays, noLogind, "active", nil},
 	} {
 		b := moduletest.NewBox(t)
 		if c.entry != "" {
@@ -37,7 +42,10 @@ func TestProgramsThatBlockAShutdown(t *testing.T) {
 		}
 		b.Write("blocks", c.blocks)
 		for _, file := range c.fails {
-			b.Write(file, "active")
+			b.Write(file, "")
+		}
+		if c.logind != "" {
+			b.Write("units/systemd-logind.service", c.logind)
 		}
 		out := b.Run(inhibitorsScript)
 		f := observer{}.Read(engine.Desired{}, engine.Outputs{"inhibitors": out}, engine.Facts{})

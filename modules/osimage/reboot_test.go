@@ -161,7 +161,8 @@ func TestAPlainReboot(t *testing.T) {
 			b.blockShutdown()
 			b.Write("blocks", "kubelet 0 root 991 kubelet shutdown wait delay")
 		}, 0, "rebooting\n", "rebooted unlocked\n"},
-		"logind does not answer": {func(b *osHost) { b.silenceLogind(); b.Write("units/systemd-logind.service", "active") }, hostscript.ScriptChanged, "perhaps: systemd-logind does not answer", ""},
+		"logind does not answer": {func(b *osHost) { b.silenceLogind(); b.Write("units/systemd-logind.service", "active") }, hostscript.ScriptChanged, "reboot: a program blocks the shutdown (perhaps: systemd-logind does not answer); restart it (systemctl restart systemd-logind)", ""},
+		"logind has failed":      {func(b *osHost) { b.silenceLogind(); b.Write("units/systemd-logind.service", "failed") }, 0, "rebooting\n", "rebooted unlocked\n"},
 		"logind does not run":    {func(b *osHost) { b.silenceLogind() }, 0, "rebooting\n", "rebooted unlocked\n"},
 		"another boot":           {func(b *osHost) { b.Write("proc/sys/kernel/random/boot_id", "other") }, hostscript.ScriptChanged, "has rebooted", ""},
 		"a soft reboot since":    {func(b *osHost) { b.Write("soft-reboots", "1") }, hostscript.ScriptChanged, "has rebooted", ""},

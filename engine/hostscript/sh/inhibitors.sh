@@ -1,6 +1,6 @@
 # print_inhibitors prints the programs that block a shutdown, one a line. Most hosts have no inhibitors, or only those
-# that delay a shutdown. It starts a process only if there are any. If logind runs and does not answer, a program may
-# block the shutdown. systemd passes over the inhibitors if a unit orders the reboot, and before 257 also if root does.
+# that delay a shutdown. It starts a process only if there are any. If logind runs and does not answer, or nobody knows whether it
+# runs, a program may block the shutdown. systemd passes over the inhibitors if a unit orders the reboot, and before 257 also if root does.
 print_inhibitors() {
 	set -- /run/systemd/inhibit/*
 	[ -e "$1" ] || return 0
@@ -10,8 +10,11 @@ print_inhibitors() {
 		printf '%s\n' "$inhibitors" | grep -E "shutdown.* block *$" | head -c 2000
 	elif [ -n "$blocked" ]; then
 		echo 'one that systemd-inhibit does not list'
-	elif [ "$(timeout 10 systemctl show --property=ActiveState --value systemd-logind.service)" != inactive ]; then
-		echo 'perhaps: systemd-logind does not answer'
+	else
+		case $(timeout 10 systemctl show --property=ActiveState --value systemd-logind.service) in
+		inactive | failed) ;; # nobody blocks a shutdown without logind
+		*) echo 'perhaps: systemd-logind does not answer' ;;
+		esac
 	fi
 }
 

@@ -12,4 +12,8 @@ is_watched() {
 for trial in /var/lib/holdfast/tx/*/probation; do
 	[ ! -e "$trial" ] || ! is_watched "$trial" || refuse_changed "reboot: a write of holdfast waits for a new login, and is undone without one within minutes; try again then"
 done
-if is_shutdown_blocked; then refuse_changed "reboot: $problem; wait until it has finished, or end it (systemd-inhibit --list shows it)"; fi
+if is_shutdown_blocked; then
+	advice='wait until it has finished, or end it (systemd-inhibit --list shows it)'
+	case $inhibitors in 'perhaps: '*) advice='restart it (systemctl restart systemd-logind)' ;; esac
+	refuse_changed "reboot: $problem; $advice"
+fi
