@@ -105,6 +105,12 @@ func TestKilledPlaybook(t *testing.T) {
 			s.RebootHost("worker-01", time.Minute)
 			s.RebootHost("worker-02", time.Minute)
 		}, []string{"3 hosts touched, 2 updated", "holdfast apply night.yaml -y -l worker-03<"}},
+		"with a host outside of the limit that did not answer": {func(s *reporttest.Script) {
+			s.AddEvent(event.Event{Type: event.HostGathered, Host: "etcd-2", Failure: &engine.Failure{Kind: engine.UnreachableFailure, Cause: "no route"}})
+			s.BeginPlay("restart", "reboot", hosts...)
+			s.RebootHost("worker-01", time.Minute)
+			s.RebootHost("worker-02", time.Minute)
+		}, []string{"3 hosts touched, 2 updated", "holdfast apply night.yaml -y -l worker-03<"}},
 		"before the second play was approved": {func(s *reporttest.Script) {
 			s.BeginPlay("restart", "reboot", hosts...)
 		}, []string{"3 hosts touched, 3 updated", "the plays that were not begun are for all their hosts", "holdfast apply night.yaml -y<"}},

@@ -231,6 +231,9 @@ func (h *hostSummary) rolledBack() bool {
 func (s *Summary) AssumeEnd(end *event.RunEnd) {
 	owed := maps.Clone(s.plays.owed)
 	for name, h := range s.hosts {
+		if h.due == nil && !h.updated && !h.isTouched() {
+			continue // it was in no plan, and only the subject of an event, as a host that did not answer
+		}
 		owed[name] = owed[name] || !h.updated || h.failure != nil || s.plays.begun && h.due != nil
 	}
 	switch {
