@@ -83,7 +83,7 @@ func NewPlan(r Request, seen Observation, now time.Time) engine.MaintenancePlan 
 		case engine.ReleaseHosts:
 			m = r.planRelease(seen.Site.targetOf(host), seen.Holds[host])
 		case engine.PowerHostsOn, engine.PowerHostsOff, engine.ResetHosts:
-			m = r.planPower(seen.Holds[host])
+			m = r.planPower(host, seen.Holds[host])
 		}
 		m.Host = host
 		completeSteps(m.Steps, host)

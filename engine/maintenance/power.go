@@ -9,7 +9,7 @@ import (
 
 // planPower switches the power of hosts that the person holds. Nobody else may work on a host that loses its power, and a host that
 // somebody else holds must not come to life.
-func (r Request) planPower(o Observed) engine.HostMaintenance {
+func (r Request) planPower(host string, o Observed) engine.HostMaintenance {
 	st := standing.View{}.JudgeFacts(o.Facts)
 	s := engine.SwitchPower{To: engine.PowerOn}
 	m := engine.HostMaintenance{Message: "is on"}
@@ -17,6 +17,7 @@ func (r Request) planPower(o Observed) engine.HostMaintenance {
 	switch r.Action {
 	case engine.PowerHostsOff:
 		s, m.Message = engine.SwitchPower{To: engine.PowerOff, Graceful: r.Graceful}, "is off"
+		m.Remains = "its shutdown may have been ordered: holdfast power status " + host
 		limit += r.Graceful
 	case engine.ResetHosts:
 		s, m.Message = engine.SwitchPower{To: engine.PowerReset}, "is reset"

@@ -172,7 +172,7 @@ func maintenanceText(end event.RunEnd) string {
 	refused := kinds[engine.HeldFailure] + kinds[engine.RefusedFailure]
 	add(refused, "refused")
 	add(kinds[engine.UnreachableFailure], "unreachable")
-	add(kinds[engine.StoppedFailure], "not reached before the command was stopped")
+	add(kinds[engine.StoppedFailure], "not finished before the command was stopped")
 	add(len(end.Verdict.Failures)-refused-kinds[engine.UnreachableFailure]-kinds[engine.StoppedFailure]-kinds[engine.JournalFailure], "failed")
 	if len(parts) == 0 {
 		parts = []string{"nothing was to do"}

@@ -79,6 +79,9 @@ func (c *controller) Switch(ctx context.Context, _ engine.Host, s engine.SwitchP
 	if err := before("sending"); err != nil {
 		return err
 	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	c.sent = append(c.sent, s.To)
 	if s.To == engine.PowerOn {
 		c.power = "On"
@@ -351,6 +354,43 @@ func TestPowerOffOfAStuckHost(t *testing.T) {
 				})
 				if end.Exit != engine.ExitOK || bmc.power != "Off" || !told {
 					t.Errorf("forced: exit %d, %s, %+v, told %v", end.Exit, findingsText(end), bmc, told)
+				}
+			})
+		})
+	}
+}
+
+// TestStoppedPowerOff: a person stops a command. It tells whether the host may shut down all the same.
+func TestStoppedPowerOff(t *testing.T) {
+	for name, c := range map[string]struct {
+		request maintenance.Request
+		step    string
+		at      event.Type
+		told    bool
+	}{
+		"before the order":               {maintenance.Request{Action: engine.PowerHostsOff, Force: true}, "power off", event.StepStarted, false},
+		"during the order":               {maintenance.Request{Action: engine.PowerHostsOff, Force: true}, "power off", event.StepProgress, true},
+		"held, before the first step":    {maintenance.Request{Action: engine.PowerHostsOff}, "", event.MaintenancePlanned, false},
+		"held, after the host was told":  {maintenance.Request{Action: engine.PowerHostsOff}, "power off", event.StepStarted, true},
+		"switched on, and not shut down": {maintenance.Request{Action: engine.PowerHostsOn}, "power on", event.StepProgress, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				_, bmc, ask := poweredSite()
+				if !c.request.Force {
+					ask(t.Context(), maintenance.Request{Action: engine.HoldHosts, Reason: "DIMM"}, nil)
+				}
+				ctx, cancel := context.WithCancelCause(t.Context())
+				defer cancel(nil)
+				end := ask(ctx, c.request, func(e event.Event) {
+					if e.Type == c.at && e.Step == c.step {
+						cancel(errors.New("stopped"))
+					}
+				})
+				said := findingsText(end)
+				told := strings.Contains(said, "stopped by the operator; its shutdown may have been ordered: holdfast power status worker-0")
+				if end.Exit != engine.ExitStopped || len(bmc.sent) > 0 || told != c.told || !c.told && strings.Contains(said, "shutdown") {
+					t.Errorf("exit %d, %s, sent %v", end.Exit, said, bmc.sent)
 				}
 			})
 		})

@@ -19,7 +19,10 @@ func (m *maintainer) runSteps(ctx context.Context, action engine.MaintenanceActi
 		if err := m.steps.firstError(); err != nil {
 			return &engine.Failure{Step: s.Name, Cause: err.Error(), Kind: engine.JournalFailure}
 		}
-		f := m.steps.runStep(ctx, hp, s)
+		f := &engine.Failure{Step: s.Name, Cause: errStopped.Error()}
+		if ctx.Err() == nil {
+			f = m.steps.runStep(ctx, hp, s)
+		}
 		switch {
 		case f == nil:
 			continue
@@ -37,7 +40,8 @@ func (m *maintainer) runSteps(ctx context.Context, action engine.MaintenanceActi
 			h.Undo, h.Remains = []engine.Step{*s.Undo}, "it stays held: holdfast release "+h.Host+" ends the hold"
 			return m.giveBack(ctx, hp, h, f)
 		}
-		if h.Remains != "" && (i > 0 || action == engine.ReleaseHosts) {
+		_, sent := m.steps.switched.Load(h.Host)
+		if h.Remains != "" && (i > 0 || sent || action == engine.ReleaseHosts) {
 			f.Cause += "; " + h.Remains
 		}
 		return f

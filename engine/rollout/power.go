@@ -69,6 +69,7 @@ func (r *stepRunner) switchPower(ctx context.Context, hp engine.HostPlan, s engi
 			}
 		}
 		sending = true
+		r.switched.Store(hp.Host, true)
 		r.noteEvent(event.Event{Type: event.StepProgress, Host: hp.Host, Pool: hp.Pool, Cluster: hp.Cluster, Step: s.Name, Message: text})
 		return nil
 	})

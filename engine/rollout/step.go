@@ -27,6 +27,7 @@ type stepRunner struct {
 	resets       sync.Map      // hosts that were reset, because they did not come back
 	owners       sync.Map      // owners of the holds of people under which steps work, by host
 	drained      sync.Map      // nodes that this run has taken, by host
+	switched     sync.Map      // hosts to whose controllers an order was sent
 	quorumProofs sync.Map      // quorum checks that the next step rests on, as quorumProof, by host
 	soleVoters   sync.Map      // hosts that had the only voter of their cluster at their last quorum check
 }
