@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"holdfast/engine"
 	"holdfast/engine/inventory"
@@ -40,7 +41,7 @@ func addCompletions(root *cobra.Command, o *siteOpener) {
 		}
 		cmd.ValidArgsFunction = complete
 		for _, name := range []string{"repair-member", "from", "lost"} {
-			if cmd.Flags().Lookup(name) != nil {
+			if f := cmd.Flags().Lookup(name); f != nil && namesHost(f) {
 				must(cmd.RegisterFlagCompletionFunc(name, c.completeHostFlag))
 			}
 		}
@@ -53,6 +54,12 @@ func addCompletions(root *cobra.Command, o *siteOpener) {
 	}
 	must(root.RegisterFlagCompletionFunc("limit", c.completePattern))
 	must(root.RegisterFlagCompletionFunc("runs", cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs)))
+}
+
+// namesHost reports whether the value of a flag is the name of a host, or of a host or its member.
+func namesHost(f *pflag.Flag) bool {
+	value, _ := pflag.UnquoteUsage(f)
+	return value == "HOST" || value == "NAME"
 }
 
 // must ends the program after a mistake in its own list of flags.
