@@ -224,10 +224,16 @@ func siteName(dir string) (string, error) {
 	return "site", nil
 }
 
+// openerOf returns the opener of a new inventory, which has no variables.
+func (w inventoryWriter) openerOf(file string) siteOpener {
+	o := *w.siteOpener
+	o.inventory, o.vars, o.varFiles = []string{file}, nil, nil
+	return o
+}
+
 // checkWritten checks a new inventory as validate does.
 func (w inventoryWriter) checkWritten(file string) error {
-	o := *w.siteOpener
-	o.inventory = []string{file}
+	o := w.openerOf(file)
 	loaded, err := o.loadInventory()
 	if err != nil {
 		return err

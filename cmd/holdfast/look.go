@@ -78,8 +78,7 @@ func (w inventoryWriter) openDraft(ctx context.Context, s draft.Site) (*site, er
 	if err := writeNew(file, d.Text); err != nil {
 		return nil, err
 	}
-	o := *w.siteOpener
-	o.inventory = []string{file}
+	o := w.openerOf(file)
 	opened, err := o.openSite(ctx, nil)
 	if err != nil {
 		return nil, fmt.Errorf("these hosts make no valid inventory, so nothing was written: %w", err)

@@ -10,20 +10,22 @@ import (
 
 // unusedFlags are global flags that would have no effect on some commands. They are
 // refused there: somebody who gives --limit expects that other hosts are left alone.
-// Global flags that only decide how hosts are reached, where journals are, or how much
-// is shown, are accepted everywhere.
+// The other global flags are accepted everywhere, because an alias may have them: they only
+// decide which inventory is read and how, how hosts are reached, where journals are, or how
+// much is shown.
 var unusedFlags = []struct {
-	flags, commands []string
-	reason          string
+	flag     string
+	commands []string
+	reason   string
 }{
-	{[]string{"limit"}, []string{"etcd members plan", "etcd members apply", "etcd restore"}, "the steps are those of the whole cluster"},
-	{[]string{"limit"}, []string{"etcd snapshot", "etcd endpoints"}, "the command is about a whole cluster"},
-	{[]string{"limit"}, []string{"mirror"}, "the command is about the OS of all pools"},
-	{[]string{"limit"}, []string{"runs", "runs prune", "report"}, "the command is about whole runs"},
-	{[]string{"limit"}, []string{"render"}, "HOST names the host"},
-	{[]string{"inventory", "var", "var-file", "limit"}, []string{"init"}, "the command writes an inventory and reads none"},
-	{[]string{"inventory", "var", "var-file", "limit"}, []string{"diff", "version", "completion"}, "the command reads no inventory"},
-	{[]string{"json"}, []string{"completion"}, "the output is a script for a shell"},
+	{"limit", []string{"etcd members plan", "etcd members apply", "etcd restore"}, "the steps are those of the whole cluster"},
+	{"limit", []string{"etcd snapshot", "etcd endpoints"}, "the command is about a whole cluster"},
+	{"limit", []string{"mirror"}, "the command is about the OS of all pools"},
+	{"limit", []string{"runs", "runs prune", "report"}, "the command is about whole runs"},
+	{"limit", []string{"render"}, "HOST names the host"},
+	{"limit", []string{"init"}, "the command writes an inventory and reads none"},
+	{"limit", []string{"diff", "version", "completion"}, "the command reads no inventory"},
+	{"json", []string{"completion"}, "the output is a script for a shell"},
 }
 
 // checkUsed returns an error if a global flag has no effect on the command.
@@ -31,7 +33,7 @@ func checkUsed(cmd *cobra.Command, flag string) error {
 	name := strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()+" ")
 	family, _, _ := strings.Cut(name, " ")
 	for _, u := range unusedFlags {
-		if slices.Contains(u.flags, flag) && (slices.Contains(u.commands, name) || family == "completion" && slices.Contains(u.commands, family)) {
+		if u.flag == flag && (slices.Contains(u.commands, name) || family == "completion" && slices.Contains(u.commands, family)) {
 			return fmt.Errorf("%s: %s; leave --%s out", name, u.reason, flag)
 		}
 	}

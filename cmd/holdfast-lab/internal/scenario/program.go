@@ -18,17 +18,13 @@ import (
 	"holdfast/cmd/holdfast-lab/internal/terminal"
 )
 
-// holdfastCommand uses the inventory of the site, or of DIR if args start with "--site DIR". The command
-// init refuses an inventory.
+// holdfastCommand uses the inventory of the site, or of DIR if args start with "--site DIR".
 func (s *stage) holdfastCommand(args []string) []string {
 	site := "site"
 	if len(args) > 1 && args[0] == "--site" {
 		site, args = args[1], args[2:]
 	}
 	argv := append([]string{s.binary}, args...)
-	if args[0] == "init" {
-		return argv
-	}
 	return append(argv, "-i", site+"/inventory.hcl")
 }
 
