@@ -33,6 +33,7 @@ const (
 	stageOther  = `echo "` + moduletest.V3 + ` lab:lab/stable" >"$BOX/staged"; rm -f "$BOX/staged-args" "$BOX/key" "$BOX/run/ostree/staged-deployment-locked"; serialize`
 	stageEdited = `echo quiet >"$BOX/staged-args"; rm -f "$BOX/key" "$BOX/run/ostree/staged-deployment-locked"; serialize`
 	breakStatus = `echo "error: opening repo" >"$BOX/fail-status"`
+	slowLogind  = `: >"$BOX/run/systemd/inhibit/1"; echo 'echo 1300.00 9.00 >"$BOX/proc/uptime"' >"$BOX/slow"; echo 'mv "$BOX/slow" "$BOX/on-busctl"' >"$BOX/on-busctl"` // at its second answer
 	onStart     = "on-start"
 )
 
@@ -76,6 +77,7 @@ func TestAnOrderThatIsOvertaken(t *testing.T) {
 		"soft, prepared late":        {soft, "on-prepare", passTime, hostscript.ScriptChanged, late, true},
 		"soft, finalized late":       {soft, "on-finalize", passTime, hostscript.ScriptHalfDone, late + isNew, false},
 		"kexec, finalized late":      {kexec, "on-finalize", passTime, hostscript.ScriptHalfDone, late + isNew, false},
+		"full, logind is slow":       {full, "on-unlock", slowLogind, hostscript.ScriptChanged, late, true},
 		"full, blocked":              {full, onStart, writeFlash, hostscript.ScriptChanged, flash, true},
 		"full, blocked meanwhile":    {full, "on-unlock", writeFlash, hostscript.ScriptChanged, flash, true},
 		"soft, blocked":              {soft, "on-prepare", writeFlash, hostscript.ScriptChanged, flash, true},
@@ -103,6 +105,7 @@ func TestAnOrderThatIsOvertaken(t *testing.T) {
 				b = newSoftHost(t)
 			}
 			b.Want(b.stage(softUpdate), 0, "staged and locked")
+			b.Mkdir("run/systemd/inhibit")
 			script := b.orderWith(softUpdate, c.kind, c.hook, c.happens)
 			before := b.Log()
 			out := b.Run(script)

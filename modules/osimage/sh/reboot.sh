@@ -9,13 +9,13 @@ rm -f "$0"
 failed=1 ordered='' unlocked='' next='' void=''
 
 # is_order_void reports whether the host must not reboot any more, and sets problem. Since the order, other members of
-# etcd may have gone down, and a program may have begun to write firmware.
+# etcd may have gone down, and a program may have begun to write firmware. The time comes last, because logind may take long.
 is_order_void() {
+	if is_shutdown_blocked; then return 0; fi
 	read -r up rest </proc/uptime
 	late=$((${up%%.*} - asked))
 	problem="$late s have passed since the order to reboot, and so since etcd was asked"
-	[ "$late" -le 90 ] || return 0
-	is_shutdown_blocked
+	[ "$late" -gt 90 ]
 }
 
 # refuse_order ends the script. The reason is the first line of the log. Arguments: exit status, reason.
@@ -80,7 +80,7 @@ order_planned() {
 	if ! allow_staged || is_order_void; then return 1; fi
 	failed=1
 	prepare_kind || return 1
-	if [ -n "$void" ] || is_order_void || is_next_unplanned; then
+	if [ -n "$void" ] || is_next_unplanned || is_order_void; then
 		failed=76
 		return 1
 	fi
