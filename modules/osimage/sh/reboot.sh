@@ -57,11 +57,13 @@ is_staged_planned() {
 # read_next sets next to COMMIT.SERIAL of the deployment that the host would boot next. read_default does the same, as if nothing
 # were staged; it sets running to nothing if that deployment does not run. Both fail if ostree does.
 read_next() { next='' && read_status note_next; }
+# shellcheck disable=SC2317 # read_status calls it
 note_next() {
 	next=$id
 	return 1
 }
 read_default() { next='' && read_status note_default; }
+# shellcheck disable=SC2317 # read_status calls it
 note_default() { is_staged || note_next; }
 
 # is_next_unplanned reports whether the host would boot another OS than the planned one, and sets problem.
