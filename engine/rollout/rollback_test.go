@@ -153,6 +153,29 @@ func checkReportedRolledBack(b *simulator.Bastion) error {
 	return nil
 }
 
+// TestADeadRunOfTheOnlyMember: the only member of a cluster boots an OS whose service fails, and the run dies. The next run takes the
+// host up without a check of the quorum, and rolls it back: there is nobody to whom the leadership could go.
+func TestADeadRunOfTheOnlyMember(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		inv := onlyMember()
+		inv.Pools[0].OnFailure = engine.RollbackFailed
+		site := newSite(inv)
+		h := site.Host("etcd-0")
+		h.Change(failNewOS)
+		first, second := site.Bastion("run-1"), site.Bastion("run-2")
+		first.Watch = func(e event.Event) {
+			if e.Type == event.StepStarted && e.Step == "wait for units" {
+				first.Kill()
+			}
+		}
+		applyRun(first)
+		end := applyRun(second, successorOf(first))
+		if err := errors.Join(checkLaws(site), checkEnd(end, engine.ExitFailed), checkRolledBack(h), checkReportedRolledBack(second)); err != nil {
+			t.Errorf("%v\nfirst\n%s\nsecond\n%s", err, runTranscript(first), runTranscript(second))
+		}
+	})
+}
+
 // TestAHostThatCannotGoBackStaysHeld checks that a host stays held if its
 // previous OS does not boot, or is no longer on its disk.
 func TestAHostThatCannotGoBackStaysHeld(t *testing.T) {

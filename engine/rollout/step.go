@@ -270,6 +270,11 @@ func (r *stepRunner) runCommand(ctx context.Context, hp engine.HostPlan, s engin
 // moveLeader moves leadership off a host. The only voter of a cluster keeps
 // the leadership, and the quorum check before has allowed the outage.
 func (r *stepRunner) moveLeader(ctx context.Context, hp engine.HostPlan, s engine.Step, cluster string) error {
+	if _, asked := r.soleVoters.Load(hp.Host); !asked { // the sequence of a host that a dead run left begins without this check
+		if err := r.checkQuorum(ctx, hp, engine.Quorum{Cluster: cluster, Down: true}); err != nil {
+			return err
+		}
+	}
 	if r.isSoleVoter(hp.Host) {
 		return nil
 	}
