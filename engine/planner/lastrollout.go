@@ -22,7 +22,7 @@ import (
 // after the approval stops them.
 func findUnfinishedHosts(in Input, x index, s surveyResult) []engine.UnfinishedHost {
 	last := x.last
-	if last == nil || in.OverIncomplete || in.Approved != nil && !last.After(in.Approved.LastRollout, in.Run) || !startsOtherRollout(in, s, *last) {
+	if last == nil || in.OverIncomplete || in.Approved != nil && !last.After(in.Approved.LastRollout, in.Run) || !startsOtherRollout(in, x, s, *last) {
 		return nil
 	}
 	return in.hostsBehind(x, *last)
@@ -106,11 +106,15 @@ func recordingHosts(in Input, roll engine.Rollout) []string {
 	return names
 }
 
-func startsOtherRollout(in Input, s surveyResult, last engine.Rollout) bool {
+// startsOtherRollout reports whether a host boots an OS that is not the target of its pool in the last roll-out. A pool whose hosts want
+// different OSes has no target; once they want the same one again, that is another roll-out.
+func startsOtherRollout(in Input, x index, s surveyResult, last engine.Rollout) bool {
 	for _, hp := range s.work {
-		target := last.Targets[hp.Pool]
-		os := in.Desired[hp.Host].OS
-		if target != "" && os != nil && os.Digest() != target && bootsOther(hp.Sequence, in.Facts[hp.Host]) {
+		target, known := last.Targets[hp.Pool]
+		if target == "" && (!known || x.targets[hp.Pool] == "") {
+			continue
+		}
+		if os := in.Desired[hp.Host].OS; os != nil && os.Digest() != target && bootsOther(hp.Sequence, in.Facts[hp.Host]) {
 			return true
 		}
 	}

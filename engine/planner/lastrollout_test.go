@@ -166,6 +166,31 @@ func TestATrialDoesNotEndARollout(t *testing.T) {
 	}
 }
 
+// TestAPoolAfterItsTrialWaits: in the last roll-out, the hosts of a pool wanted different OSes, and another pool was not finished. If
+// the hosts of the first pool want the same OS now, it is another roll-out, which waits for that pool.
+func TestAPoolAfterItsTrialWaits(t *testing.T) {
+	last := &engine.Rollout{Run: "run-0", Number: 1, Targets: map[string]string{"a": "", "b": "v2"}}
+	for name, c := range map[string]struct {
+		wants  [3]string
+		b      string
+		refuse bool
+	}{
+		"b is behind":                    {[3]string{"v3", "v3", "v3"}, "v1", true},
+		"b is behind, and a still mixed": {[3]string{"v3", "v1", "v3"}, "v1", false},
+		"b is finished":                  {[3]string{"v3", "v3", "v3"}, "v2", false},
+	} {
+		in := trialSite(last, [3]string{"v1", "v1", "v1"}, c.wants)
+		in.Inventory.Pools = append(in.Inventory.Pools, engine.Pool{Name: "b"})
+		in.Inventory.Hosts = append(in.Inventory.Hosts, engine.Host{Name: "b-0", Pool: "b"})
+		in.Facts["b-0"] = engine.Facts{Host: "b-0", BootID: "y", Rollout: last, Deployments: []engine.Deployment{{Digest: c.b, Booted: true}}}
+		in.Desired["b-0"] = engine.Desired{OS: &engine.OS{Commit: c.b}}
+		p := planner.NewPlan(in)
+		if refused := len(p.Unfinished) == 1 && p.Unfinished[0].Host == "b-0"; refused != c.refuse || !refused && len(p.Unfinished) > 0 {
+			t.Errorf("%s: unfinished %v", name, p.Unfinished)
+		}
+	}
+}
+
 // TestATrialThatFailsGoesNoFurther: the OS of a trial failed on its host. The others do not get it, also if the roll-out has no target.
 func TestATrialThatFailsGoesNoFurther(t *testing.T) {
 	in := trialSite(nil, [3]string{"v1", "v1", "v1"}, [3]string{"v2", "v2", ""})
