@@ -71,7 +71,7 @@ func (f Facts) IsStaging() bool {
 type Rollout struct {
 	Run        string            `json:"run"`                  // ID of the run that began the roll-out on the host
 	Number     int               `json:"number,omitempty"`     // number of the roll-out at the site, because clocks cannot show which is the newest; 0: it has no number yet
-	Targets    map[string]string `json:"targets"`              // OS of each pool of the site, by digest; "": its hosts want different ones, so none of them must reach it
+	Targets    map[string]string `json:"targets"`              // OS of each pool of the site, by digest; "": its hosts want different OSes, so the pool is no part of the roll-out
 	Supersedes []string          `json:"supersedes,omitempty"` // runs of earlier roll-outs with the same number
 }
 

@@ -26,7 +26,7 @@ func MarkSameMachines(facts map[string]Facts) []string {
 			if i == 0 {
 				other = same[1]
 			}
-			facts[name] = Facts{Host: name, Unreachable: fmt.Sprintf("the machine that answers for it answers for %s, too: both have booted with the ID %s; correct the address of one of them, in the inventory or where it is looked up", other, facts[name].BootID.Kernel())}
+			facts[name] = Facts{Host: name, Unreachable: fmt.Sprintf("the same machine answers for this host and for %s (boot ID %s); correct the address of one of them, in the inventory, ssh_config or DNS", other, facts[name].BootID.Kernel())}
 			marked = append(marked, name)
 		}
 	}

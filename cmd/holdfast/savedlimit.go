@@ -24,7 +24,7 @@ func (s *site) checkSavedHosts(p engine.Plan, file string) error {
 	if len(names) == 0 {
 		return nil
 	}
-	return failWith(engine.ExitFailed, fmt.Errorf("refused: the plan in %s is for %s, and the inventory has no such host; nothing was touched: plan again", file, strings.Join(textutil.FoldNames(names), ", ")))
+	return failWith(engine.ExitFailed, fmt.Errorf("refused: the plan in %s has hosts that the inventory does not have: %s; nothing was touched: plan again", file, strings.Join(textutil.FoldNames(names), ", ")))
 }
 
 // checkSameLimit refuses a limit with other hosts than those of a saved plan, which is carried out exactly or not at all.

@@ -18,7 +18,7 @@ var unusedFlags = []struct {
 	commands []string
 	reason   string
 }{
-	{"limit", []string{"etcd members plan", "etcd members apply", "etcd restore"}, "the steps are those of the whole cluster"},
+	{"limit", []string{"etcd members plan", "etcd members apply", "etcd restore"}, "the steps are for the whole cluster"},
 	{"limit", []string{"etcd snapshot", "etcd endpoints"}, "the command is about a whole cluster"},
 	{"limit", []string{"mirror"}, "the command is about the OS of all pools"},
 	{"limit", []string{"runs", "runs prune", "report"}, "the command is about whole runs"},

@@ -211,7 +211,7 @@ type ClusterTotals struct {
 type RunEnd struct {
 	Exit      engine.ExitCode `json:"exit"`
 	Verdict   engine.Verdict  `json:"verdict,omitzero"`  // verdict on everything that the run found
-	Updated   []string        `json:"updated,omitempty"` // hosts that got all work of the plays that began
+	Updated   []string        `json:"updated,omitempty"` // hosts that the run made match; with a playbook, that got all tasks of the plays that began
 	Failed    []string        `json:"failed,omitempty"`
 	Untouched []string        `json:"untouched,omitempty"` // hosts with work that the run did not do
 

@@ -103,7 +103,7 @@ func (l *loader) refuseUnusedLists(entries map[string]entry, p engine.Play) {
 	selected := map[string][]engine.Task{preTasks: p.PreTasks, postTasks: p.PostTasks}
 	for _, list := range []string{preTasks, postTasks} {
 		if slices.ContainsFunc(selected[list], func(t engine.Task) bool { return list == postTasks || t.Module != engine.EtcdSnapshotTask }) {
-			l.addProblem(entries[list].key, list+" would never run, because the tags leave only "+p.Tasks[0].Module+" of the tasks", "select a task that changes the hosts, too, or move them to another play")
+			l.addProblem(entries[list].key, list+" would never run, because --tags selects only "+p.Tasks[0].Module+" from the tasks", "also select a task that changes hosts, or move this list to another play")
 		}
 	}
 }

@@ -180,7 +180,7 @@ func exceededBudgetFailure(b engine.FailureBudget) *engine.Failure {
 		return nil
 	}
 	return &engine.Failure{
-		Step: "plan", Cause: fmt.Sprintf("more hosts of %s have failed, have not come back, were rolled back or are not understood than its failure budget allows; no later play begins", b),
+		Step: "plan", Cause: fmt.Sprintf("the failure budget of %s is exceeded by hosts that failed, have not come back, were rolled back or are not understood; no later play begins", b),
 		Hint: "bring these hosts back first; if a later play may begin without them, select it with --tags",
 	}
 }

@@ -102,7 +102,7 @@ func TestPlanTellsOfPlaysThatDoNotBegin(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i, warns := range []bool{false, true, false} { // the last play has no later one
-			if got := strings.Join(plans[i].Warnings, "\n"); strings.Contains(got, "more hosts of pool y have failed") != warns {
+			if got := strings.Join(plans[i].Warnings, "\n"); strings.Contains(got, "the failure budget of pool y is exceeded") != warns {
 				t.Errorf("play %d warns: %q", i, got)
 			}
 		}

@@ -19,7 +19,7 @@ func (l *playLoop) refuseHolds(ctx context.Context, plan engine.Plan) *engine.Fa
 		end = "this play does not begin"
 	}
 	if plan.HasExclusion(engine.Held) || plan.HasExclusion(engine.InMaintenance) {
-		return heldFailure("hosts are held by somebody else, and --on-held is refuse; " + end)
+		return heldFailure("hosts are held by somebody else or in maintenance, and --on-held is refuse; " + end + ": wait for them, or use --on-held skip")
 	}
 	if len(l.Plays) == 0 || l.state.play != &l.Plays[0] {
 		return nil
@@ -29,7 +29,7 @@ func (l *playLoop) refuseHolds(ctx context.Context, plan engine.Plan) *engine.Fa
 		in.Play, in.Modules, in.Selected = &play.Play, play.Modules, play.Selected
 		in.Clusters = l.gatherMissingClusters(ctx, in)
 		if x := findHold(planner.NewPlan(in)); x != nil {
-			return heldFailure(fmt.Sprintf("play %s has %s, which is left out (%s), and --on-held is refuse; %s", play.Name, x.Host, x.Reason, end))
+			return heldFailure(fmt.Sprintf("play %s would leave out %s (%s), and --on-held is refuse; %s: wait for the host, or use --on-held skip", play.Name, x.Host, x.Reason, end))
 		}
 	}
 	return nil

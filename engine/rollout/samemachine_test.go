@@ -22,7 +22,7 @@ func TestTwoNamesOfOneMachine(t *testing.T) {
 		if rebooted := rebootedHosts(b); !slices.Equal(rebooted, []string{"worker-0", "worker-3"}) {
 			t.Errorf("the run rebooted %q", rebooted)
 		}
-		if text := findingsText(end); !strings.Contains(text, "the machine that answers for it answers for worker-1, too") {
+		if text := findingsText(end); !strings.Contains(text, "the same machine answers for this host and for worker-1") {
 			t.Errorf("nothing explains the exclusion:\n%s\n%s", text, runTranscript(b))
 		}
 	})

@@ -137,7 +137,7 @@ func wallClock(day time.Time, minutes int, loc *time.Location) time.Time {
 	return before
 }
 
-// shownTime returns what the clocks of its zone show at t, as a time in UTC.
+// shownTime returns the wall-clock time of its zone at t, as a time in UTC.
 func shownTime(t time.Time) time.Time {
 	_, offset := t.Zone()
 	return t.UTC().Add(time.Duration(offset) * time.Second)

@@ -113,7 +113,7 @@ func TestKilledPlaybook(t *testing.T) {
 		}, []string{"3 hosts touched, 2 updated", "holdfast apply night.yaml -y -l worker-03<"}},
 		"before the second play was approved": {func(s *reporttest.Script) {
 			s.BeginPlay("restart", "reboot", hosts...)
-		}, []string{"3 hosts touched, 3 updated", "the plays that were not begun are for all their hosts", "holdfast apply night.yaml -y<"}},
+		}, []string{"3 hosts touched, 3 updated", "run the plays that were not begun for all their hosts", "holdfast apply night.yaml -y<"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var s reporttest.Script

@@ -77,10 +77,10 @@ func (s *Summary) resumePlay(again event.Command, end event.RunEnd, lines ...str
 		lines = append(lines, "without --limit, hosts that are done get all tasks again, such as a reboot")
 	}
 	if len(open) > 0 && s.plays.shown > 1 {
-		lines = append(lines, "the hosts of the limit begin with the first play again: to leave plays out, give plays tags to choose them with --tags")
+		lines = append(lines, "with --limit, these hosts begin with the first play again; to leave out plays, give plays tags and use --tags")
 	}
 	if len(end.NotBegun) > 0 {
-		lines = append(lines, "the plays that were not begun are for all their hosts: give these plays tags to choose them with --tags")
+		lines = append(lines, "run the plays that were not begun for all their hosts, without --limit: select them with --tags")
 	}
 	if len(open) > 0 {
 		again = withLimit(again, open)

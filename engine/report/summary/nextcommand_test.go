@@ -163,7 +163,7 @@ func TestAdvice(t *testing.T) {
 			},
 			engine.Findings{Failures: []engine.Failure{{Host: "worker-02"}}},
 			event.RunEnd{Updated: []string{"worker-01"}, Failed: []string{"worker-02"}, Untouched: []string{"worker-03"}, NotBegun: []string{"tidy up"}},
-			"  without --limit, hosts that are done get all tasks again, such as a reboot\n  the plays that were not begun are for all their hosts: give these plays tags to choose them with --tags\n" +
+			"  without --limit, hosts that are done get all tasks again, such as a reboot\n  run the plays that were not begun for all their hosts, without --limit: select them with --tags\n" +
 				"exit 3: 1 host failed; 1 host updated, 1 not updated; next: holdfast apply night.yaml -l 'worker-[02-03]'\n",
 		},
 		"a play failed on one host, and another is held": {
@@ -197,7 +197,7 @@ func TestAdvice(t *testing.T) {
 			},
 			engine.Findings{Stopped: true, Declined: true},
 			event.RunEnd{Updated: []string{"worker-01"}, NotBegun: []string{"restart"}},
-			"  hosts that are done get all tasks again, such as a reboot\n  the plays that were not begun are for all their hosts: give these plays tags to choose them with --tags\n" +
+			"  hosts that are done get all tasks again, such as a reboot\n  run the plays that were not begun for all their hosts, without --limit: select them with --tags\n" +
 				"exit 6: not approved; 1 host updated; next: holdfast apply night.yaml\n",
 		},
 		"one host failed, and another had been rolled back": {

@@ -135,7 +135,7 @@ func StderrLines(f engine.Failure) []string {
 
 func spentBudgetLine(b event.SpentBudget) string {
 	if b.AnyErrorsFatal {
-		return fmt.Sprintf("%d hosts have failed, and play %s ends at the first failure (any_errors_fatal)", b.Failed, b.Play)
+		return fmt.Sprintf("%d hosts have failed, and play %s allows none (any_errors_fatal)", b.Failed, b.Play)
 	}
 	owner := "pool " + b.Pool
 	if b.Play != "" {
