@@ -28,9 +28,9 @@ func (d Desired) Aim(newOS bool) string {
 	return fmt.Sprintf("configuration %x", sha256.Sum256(text))
 }
 
-// FindAims returns a digest of the desired OS and configuration of each of the hosts. Hosts can share a large configuration, which
+// DigestAims returns, for each host, a digest of its desired OS and configuration. Hosts can share a large configuration, which
 // is read once.
-func FindAims(hosts []HostPlan, desired map[string]Desired) map[string]string {
+func DigestAims(hosts []HostPlan, desired map[string]Desired) map[string]string {
 	aims, configurations := make(map[string]string, len(hosts)), map[*resource.Config]string{}
 	for _, hp := range hosts {
 		d := desired[hp.Host]
@@ -48,13 +48,13 @@ func FindAims(hosts []HostPlan, desired map[string]Desired) map[string]string {
 	return aims
 }
 
-// MayComeFrom reports whether a play may give the change that lost a host to other hosts. Without a play, all hosts get all of their
+// MayComeFrom reports whether a play may bring to other hosts the change after which a host was lost. Without a play, all hosts get all of their
 // desired state.
 func (l LostHost) MayComeFrom(play *Play, host string, d Desired) bool {
 	if play == nil {
 		return true
 	}
-	return play.HasOn(host, FinalizeTask) || l.Aim != d.osAim() && play.HasOn(host, ConfigTask) // both may bring a configuration
+	return play.HasTaskOn(host, FinalizeTask) || l.Aim != d.osAim() && play.HasTaskOn(host, ConfigTask) // both may bring a configuration
 }
 
 // IsSettledBy reports whether a play compares a host with the part of the desired state that the change had to bring about, so
@@ -63,7 +63,7 @@ func (l LostHost) IsSettledBy(play *Play, host string, d Desired) bool {
 	if play == nil {
 		return true
 	}
-	finalizes, configures := play.HasOn(host, FinalizeTask), play.HasOn(host, ConfigTask)
+	finalizes, configures := play.HasTaskOn(host, FinalizeTask), play.HasTaskOn(host, ConfigTask)
 	switch l.Aim {
 	case d.osAim():
 		return finalizes

@@ -89,8 +89,8 @@ func (p Play) OnlyPrepares() bool {
 	return len(p.Tasks) > 0 && !slices.ContainsFunc(p.Tasks, func(t Task) bool { return t.Module != StageTask && t.Module != EtcdSnapshotTask })
 }
 
-// HasOn reports whether a task of the play uses that module on the host.
-func (p Play) HasOn(host, module string) bool {
+// HasTaskOn reports whether a task of the play uses that module on the host.
+func (p Play) HasTaskOn(host, module string) bool {
 	return slices.ContainsFunc(p.Tasks, func(t Task) bool { return t.Module == module && !t.Skip[host] })
 }
 

@@ -33,7 +33,7 @@ func (c *console) printNotice(text string) {
 	if to.queue == nil {
 		to = newMessages(c.stderr)
 	}
-	to.print("holdfast: " + text)
+	to.printMessage("holdfast: " + text)
 }
 
 func (c *console) printJSON(v any) error { return wire.WriteJSON(c.stdout, v) }
@@ -96,12 +96,12 @@ func (c *console) checkTerminal() error {
 
 // askForYes takes any answer other than "yes" for no, and returns an error if nobody could be asked.
 func (c *console) askForYes(text string) (bool, error) {
-	answer, err := c.ask(text)
+	answer, err := c.askOperator(text)
 	return answer == "yes", err
 }
 
-// ask returns the answer of the operator. Ctrl-C, the end of the input and a lost terminal are the empty answer.
-func (c *console) ask(text string) (string, error) {
+// askOperator returns the answer of the operator. Ctrl-C, the end of the input and a lost terminal are the empty answer.
+func (c *console) askOperator(text string) (string, error) {
 	answer, err := terminal.Question{Text: text}.Ask(c.soft)
 	if errors.Is(err, terminal.ErrNoTerminal) && c.soft.Err() == nil {
 		return "", err

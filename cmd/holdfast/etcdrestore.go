@@ -154,7 +154,7 @@ func (r restoreCommand) approveRestore(ctx context.Context, work *change.Restore
 		return failWith(engine.ExitFailed, forecast.Refusal)
 	}
 	if !r.flags.yes {
-		answer, err := r.ask("Carry this out? Type the name of the cluster:")
+		answer, err := r.askOperator("Carry this out? Type the name of the cluster:")
 		switch {
 		case err != nil:
 			return failWith(engine.ExitFailed, err)

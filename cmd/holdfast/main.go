@@ -65,7 +65,7 @@ func run(args []string, stdin *os.File, stdout, stderr *os.File) (code engine.Ex
 	cmd.SetErr(stderr)
 	err := cmd.ExecuteContext(signals.hard)
 	code = exitCodeOf(signals.hard, err)
-	if explains(signals.hard, err) {
+	if needsMessage(signals.hard, err) {
 		printError(stderr, err)
 	}
 	app.waitForReader()
@@ -95,9 +95,9 @@ func exitCodeOf(hard context.Context, err error) engine.ExitCode {
 // bastionFailures are errors of this machine, for which no argument and no configuration is to blame.
 var bastionFailures = []syscall.Errno{syscall.EIO, syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG, syscall.EPIPE, syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.ESTALE}
 
-// explains reports whether the error of a command tells the person anything. If the person has ended everything at once, the
+// needsMessage reports whether the error of a command is worth printing. If the person has ended everything at once, the
 // errors are the consequences.
-func explains(hard context.Context, err error) bool {
+func needsMessage(hard context.Context, err error) bool {
 	var e *exitError
 	chosen := errors.As(err, &e)
 	switch {

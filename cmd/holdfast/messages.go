@@ -25,19 +25,19 @@ func (v messageView) Emit(e event.Event) error {
 	return err
 }
 
-// send returns at once.
-func (m messages) send(text string) { _ = m.queue.Emit(event.Event{Message: text}) } // a queue has no errors
+// queueMessage returns at once.
+func (m messages) queueMessage(text string) { _ = m.queue.Emit(event.Event{Message: text}) } // a queue has no errors
 
-// print returns when the message is written, after endPatience, or at once if earlier messages wait already.
-func (m messages) print(text string) {
-	stuck := !m.flush(0)
-	if m.send(text); !stuck {
-		m.flush(endPatience)
+// printMessage returns when the message is written, after endPatience, or at once if earlier messages wait already.
+func (m messages) printMessage(text string) {
+	stuck := !m.flushMessages(0)
+	if m.queueMessage(text); !stuck {
+		m.flushMessages(endPatience)
 	}
 }
 
-// flush waits until all messages are written, and reports whether they are.
-func (m messages) flush(patience time.Duration) bool {
+// flushMessages waits until all messages are written, and reports whether they are.
+func (m messages) flushMessages(patience time.Duration) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	return m.queue.Flush(ctx)

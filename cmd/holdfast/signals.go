@@ -68,7 +68,7 @@ func catchSignals(stderr *os.File, waits *input.Waits) signals {
 		wait.Wait()
 		cancelSoft()
 		cancelHard()
-		l.messages.flush(endPatience)
+		l.messages.flushMessages(endPatience)
 	}
 	gently := func(shown bool) {
 		l.silent.Store(shown)
@@ -113,7 +113,7 @@ func (l *signalLoop) endNow() {
 
 func (l *signalLoop) sendMessage(message string) {
 	if !l.silent.Load() {
-		l.messages.send("\nholdfast: " + message)
+		l.messages.queueMessage("\nholdfast: " + message)
 	}
 }
 
@@ -125,8 +125,8 @@ func (l *signalLoop) endByForce() {
 	if list := l.waits.List(); len(list) > 0 {
 		text = "ended while " + strings.Join(list, "; ")
 	}
-	l.messages.send("\nholdfast: " + textutil.Printable(text))
-	l.messages.flush(lastPatience)
+	l.messages.queueMessage("\nholdfast: " + textutil.Printable(text))
+	l.messages.flushMessages(lastPatience)
 	os.Exit(int(engine.ExitStopped))
 }
 

@@ -177,7 +177,7 @@ func (k Keeper) judgeReply(reply engine.Output, err error, task, heldPrefix stri
 		return err
 	case reply.Code == hostscript.ScriptHeld:
 		return &engine.Failure{Kind: engine.HeldFailure, Cause: heldPrefix + textutil.Printable(hostscript.DescribeHolder(reply))}
-	case reply.Code == hostscript.ScriptBusy: // the hold is as it was
+	case reply.Code == hostscript.ScriptBusy: // the script wrote nothing
 		return &engine.Failure{Cause: task + ": " + textutil.Printable(hostscript.DescribeHolder(reply))}
 	case reply.Code != 0:
 		return &engine.Failure{Cause: fmt.Sprintf("%s: exit status %d", task, reply.Code), Stderr: k.Secrets.KeepTail(reply.Stderr, 4096)}

@@ -86,10 +86,10 @@ func (in Input) ExceededFailureBudgets() (list []engine.FailureBudget) {
 	return list
 }
 
-// exceededBudget returns a failure budget of the play, or of a pool with a host of the play, that is exceeded. Hosts that an
+// findExceededBudget returns a failure budget of the play, or of a pool with a host of the play, that is exceeded. Hosts that an
 // earlier run rolled back, that are lost or that are not understood count, too. A play that only prepares the work of later plays
 // exceeds no budget of a pool, because such a budget is about disruptions.
-func (sc *scheduler) exceededBudget(in Input) engine.FailureBudget {
+func (sc *scheduler) findExceededBudget(in Input) engine.FailureBudget {
 	if in.Play == nil || in.Play.OnlyPrepares() && !in.playHasFailureBudget() {
 		return engine.FailureBudget{}
 	}

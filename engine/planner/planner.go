@@ -123,7 +123,7 @@ func (s Survey) Plan(now time.Time, clusters map[string]etcdfacts.ClusterFacts) 
 	p.Hosts = notBlocked(survey.work, schedule.blocked)
 	p.Drains = s.forecastDrains(p.Hosts)
 	p.Warnings = slices.Concat(p.Warnings, WarnOfDrains(p.Drains), schedule.room.listWarnings())
-	p.FullReboot, p.ExceededBudget = in.FullReboot, schedule.exceededBudget(in)
+	p.FullReboot, p.ExceededBudget = in.FullReboot, schedule.findExceededBudget(in)
 	p.Selected, p.Settings = namesOfSelected(in), approval.Settings(in.Inventory, in.Play, in.Repair, slices.Concat(p.Hosts, in.SavedWork))
 	in.addEtcdUpdates(&p, etcdUpdates)
 	if len(p.Refusals) > 0 || len(p.Unfinished) > 0 {

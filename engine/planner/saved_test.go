@@ -188,7 +188,7 @@ func TestReached(t *testing.T) {
 				c.then(&then)
 			}
 			saved := planner.NewPlan(then)
-			aims := engine.FindAims(saved.Hosts, then.Desired)
+			aims := engine.DigestAims(saved.Hosts, then.Desired)
 			for i, hp := range saved.Hosts {
 				saved.Hosts[i].Aim = aims[hp.Host]
 			}
@@ -201,7 +201,7 @@ func TestReached(t *testing.T) {
 				c.now(&in)
 			}
 			p := planner.NewPlan(in)
-			err := approval.CheckReached(p, saved, engine.FindAims(saved.Hosts, in.Desired))
+			err := approval.CheckReached(p, saved, engine.DigestAims(saved.Hosts, in.Desired))
 			if p.HasWork() || c.says == "" && err != nil || c.says != "" && (err == nil || !strings.Contains(err.Error(), c.says)) {
 				t.Errorf("%v, not %q; work: %t", err, c.says, p.HasWork())
 			}

@@ -97,7 +97,7 @@ func (in survivorPlanner) splitOutdated(h engine.Host, f engine.Facts) (restarts
 // pendingRestarts returns the services that an earlier run has not restarted after a soft reboot for a configuration. The
 // record of the host has them until a run completes it, so only a run that does so restarts them.
 func (in survivorPlanner) pendingRestarts(h engine.Host, f engine.Facts) []string {
-	if f.Config == nil || f.Config.Applied == nil || in.Play != nil && !in.Play.HasOn(h.Name, engine.ConfigTask) {
+	if f.Config == nil || f.Config.Applied == nil || in.Play != nil && !in.Play.HasTaskOn(h.Name, engine.ConfigTask) {
 		return nil
 	}
 	var units []string

@@ -22,7 +22,7 @@ func playOn(pool string, tasks ...string) engine.Play {
 	return p
 }
 
-func fatal(p engine.Play) engine.Play {
+func withFatalErrors(p engine.Play) engine.Play {
 	p.AnyErrorsFatal = true
 	return p
 }
@@ -39,7 +39,7 @@ func withSimulatedPlays(plays ...engine.Play) func(*rollout.Run) {
 // TestSpentBudgetEndsAPlaybook: hosts of a play were rolled back by an earlier run, or are not understood, so the failure budget of
 // the play is exceeded before its first batch. No later play begins, whether or not other hosts of the play have work.
 func TestSpentBudgetEndsAPlaybook(t *testing.T) {
-	one, two := fatal(playOn("x", engine.FinalizeTask)), playOn("y", engine.FinalizeTask)
+	one, two := withFatalErrors(playOn("x", engine.FinalizeTask)), playOn("y", engine.FinalizeTask)
 	rollBack := func(t *testing.T, site *simulator.Site) func(*rollout.Run) {
 		t.Helper()
 		site.Host("x-0").Change(failNewOS)
@@ -64,7 +64,7 @@ func TestSpentBudgetEndsAPlaybook(t *testing.T) {
 		"unclear, and the other is done":                 {obscure, one, true, false},
 		"unclear, and the pool has the budget":           {obscure, playOn("x", engine.FinalizeTask), false, false},
 		"unclear, and the budget of the pool stops none": {obscure, playOn("x", engine.StageTask), false, true},
-		"unclear, in a fatal play that stages":           {obscure, fatal(playOn("x", engine.StageTask)), false, false},
+		"unclear, in a fatal play that stages":           {obscure, withFatalErrors(playOn("x", engine.StageTask)), false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -96,7 +96,7 @@ func TestPlanTellsOfPlaysThatDoNotBegin(t *testing.T) {
 		site := newSite(twoPools())
 		site.Host("y-0").Change(func(t *simulator.Traits) { t.Unclear = "two deployments are booted" })
 		r := site.Bastion("run-1").Run()
-		withSimulatedPlays(playOn("x", engine.FinalizeTask), playOn("y", engine.FinalizeTask), fatal(playOn("y", engine.ConfigTask)))(r)
+		withSimulatedPlays(playOn("x", engine.FinalizeTask), playOn("y", engine.FinalizeTask), withFatalErrors(playOn("y", engine.ConfigTask)))(r)
 		plans, err := r.PlanPlays(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -111,7 +111,7 @@ func TestPlanTellsOfPlaysThatDoNotBegin(t *testing.T) {
 
 // TestBestEffortPassesASpentBudget: with --best-effort, the later plays begin, unless the first error is fatal.
 func TestBestEffortPassesASpentBudget(t *testing.T) {
-	for name, one := range map[string]engine.Play{"budget of the pool": playOn("x", engine.FinalizeTask), "fatal": fatal(playOn("x", engine.FinalizeTask))} {
+	for name, one := range map[string]engine.Play{"budget of the pool": playOn("x", engine.FinalizeTask), "fatal": withFatalErrors(playOn("x", engine.FinalizeTask))} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				site := newSite(twoPools())

@@ -18,7 +18,7 @@ func (l *playLoop) refuseHolds(ctx context.Context, plan engine.Plan) *engine.Fa
 	if l.state.hasBegun() {
 		end = "this play does not begin"
 	}
-	if plan.HasExclusion(engine.Held) || plan.HasExclusion(engine.InMaintenance) {
+	if findHold(plan) != nil {
 		return heldFailure("hosts are held by somebody else or in maintenance, and --on-held is refuse; " + end + ": wait for them, or use --on-held skip")
 	}
 	if len(l.Plays) == 0 || l.state.play != &l.Plays[0] {
@@ -35,6 +35,7 @@ func (l *playLoop) refuseHolds(ctx context.Context, plan engine.Plan) *engine.Fa
 	return nil
 }
 
+// findHold returns a host that the plan leaves out because somebody holds it or works on it, or nil.
 func findHold(plan engine.Plan) *engine.Exclusion {
 	for _, x := range plan.Excluded {
 		if x.Kind == engine.Held || x.Kind == engine.InMaintenance {

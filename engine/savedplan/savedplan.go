@@ -21,7 +21,7 @@ const maxValues = 2_000_000
 // aims of its hosts. Without indentation, the plan of 10,000 hosts is half as long.
 func Save(path string, plan engine.Plan, desired map[string]engine.Desired, sensitive []string) error {
 	sealed := sealPlan(plan, sensitive)
-	aims := engine.FindAims(sealed.Hosts, desired)
+	aims := engine.DigestAims(sealed.Hosts, desired)
 	sealed.Hosts = slices.Clone(sealed.Hosts)
 	for i, hp := range sealed.Hosts {
 		sealed.Hosts[i].Aim = aims[hp.Host]

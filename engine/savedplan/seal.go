@@ -47,7 +47,7 @@ func Check(p, saved engine.Plan, desired map[string]engine.Desired, sensitive []
 		}
 		return checkSecrets(p, saved, sensitive)
 	}
-	if err := approval.CheckReached(clean, saved, engine.FindAims(saved.Hosts, desired)); err != nil {
+	if err := approval.CheckReached(clean, saved, engine.DigestAims(saved.Hosts, desired)); err != nil {
 		return err
 	}
 	for name, value := range p.Settings { // without the steps of hosts there is no seal to compare

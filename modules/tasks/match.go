@@ -22,8 +22,8 @@ type taskOS struct {
 // finalizes them. If the play only stages them, Diff returns changes without
 // actions until they are staged.
 func (m taskOS) Diff(d engine.Desired, f engine.Facts) (engine.Difference, error) {
-	finalizes := m.play.HasOn(f.Host, engine.FinalizeTask)
-	if !finalizes && !m.play.HasOn(f.Host, engine.StageTask) {
+	finalizes := m.play.HasTaskOn(f.Host, engine.FinalizeTask)
+	if !finalizes && !m.play.HasTaskOn(f.Host, engine.StageTask) {
 		return engine.Difference{}, nil
 	}
 	x, err := m.os.Diff(d, f)
@@ -54,7 +54,7 @@ type taskConfig struct {
 
 // Diff compares the host with its configuration if the play has a task for it.
 func (m taskConfig) Diff(d engine.Desired, f engine.Facts) (engine.Difference, error) {
-	if !m.play.HasOn(f.Host, engine.ConfigTask) {
+	if !m.play.HasTaskOn(f.Host, engine.ConfigTask) {
 		return engine.Difference{}, nil
 	}
 	return m.config.Diff(m.desiredForRecord(d, f), f)
@@ -65,7 +65,7 @@ func (m taskConfig) Diff(d engine.Desired, f engine.Facts) (engine.Difference, e
 // record. If the new ones were recorded, arguments that are not applied yet would
 // count as drift, and arguments that must be removed would be forgotten.
 func (m taskConfig) desiredForRecord(d engine.Desired, f engine.Facts) engine.Desired {
-	if d.Config == nil || m.play.HasOn(f.Host, engine.FinalizeTask) {
+	if d.Config == nil || m.play.HasTaskOn(f.Host, engine.FinalizeTask) {
 		return d
 	}
 	var was resource.Config

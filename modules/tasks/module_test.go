@@ -119,10 +119,10 @@ func TestOnMembers(t *testing.T) {
 	inv := engine.Inventory{Hosts: []engine.Host{{Name: "etcd-0", Cluster: "main"}, {Name: "etcd-1", Cluster: "main"}, {Name: "w-1"}}}
 	got := SkipNonMembers(play, inv)
 	for name, want := range map[string]bool{"etcd-0": true, "etcd-1": false, "w-1": false} {
-		if got.HasOn(name, engine.EtcdDefragTask) != want {
+		if got.HasTaskOn(name, engine.EtcdDefragTask) != want {
 			t.Errorf("%s is to defragment: %v", name, !want)
 		}
-		if !got.HasOn(name, engine.RebootTask) {
+		if !got.HasTaskOn(name, engine.RebootTask) {
 			t.Errorf("%s is not to reboot", name)
 		}
 	}
