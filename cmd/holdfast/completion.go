@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"holdfast/engine"
+	"holdfast/engine/bastion"
 	"holdfast/engine/inventory"
 	"holdfast/engine/journal"
 	"holdfast/engine/textutil"
@@ -189,6 +190,7 @@ func (c completer) completeRuns(_ *cobra.Command, _ []string, begun string) (ids
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
+	journal.MarkUnderWay(runs, bastion.StateDir())
 	for _, r := range runs {
 		if !strings.HasPrefix(r.ID, begun) {
 			continue

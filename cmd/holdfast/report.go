@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
+	"holdfast/engine/bastion"
 	"holdfast/engine/event"
 	"holdfast/engine/journal"
 	"holdfast/engine/privatefile"
@@ -67,7 +68,7 @@ func (p pageWriter) writeReport(name string) error {
 		}
 	}
 	view := htmlview.New()
-	state, err := journal.Inspect(p.dir, id, func(e event.Event) error {
+	state, err := journal.Inspect(p.dir, id, bastion.StateDir(), func(e event.Event) error {
 		view.AddEvent(e)
 		return nil
 	})

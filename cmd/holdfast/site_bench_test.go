@@ -117,7 +117,7 @@ func BenchmarkLargeJournal(b *testing.B) {
 	})
 	read("events", func() error {
 		events := 0
-		_, err := journal.Inspect(dir, largeRun, func(event.Event) error {
+		_, err := journal.Inspect(dir, largeRun, b.TempDir(), func(event.Event) error {
 			events++
 			return nil
 		})

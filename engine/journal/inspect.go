@@ -13,15 +13,15 @@ import (
 // as it can be read.
 type Condition struct {
 	Cut      bool   // the last line is incomplete, because the bastion died during a write
-	UnderWay bool   // the run has not ended, and its process has the lock of the site
+	UnderWay bool   // the run has not ended, and its process lives
 	Problem  string // why the lines from a damaged one on were not read, with its number
 }
 
 // Inspect calls each for every event of a run, and tells the condition of its
 // journal. A damaged line ends the reading without an error if an event is
 // before it. An event of a newer schema is an error, because its fields may mean
-// something else. Errors and problems name the line.
-func Inspect(dir, id string, each func(event.Event) error) (Condition, error) {
+// something else. Errors and problems name the line. state is the folder of the identity of this bastion.
+func Inspect(dir, id, state string, each func(event.Event) error) (Condition, error) {
 	f, err := openRegular(journalPath(dir, id), os.O_RDONLY)
 	if err != nil {
 		return Condition{}, fmt.Errorf("read journal: %w", err)
@@ -59,7 +59,7 @@ func Inspect(dir, id string, each func(event.Event) error) (Condition, error) {
 	default:
 		c.Cut = last.b != '\n'
 	}
-	c.UnderWay = !ended && hasLock(dir, site, id)
+	c.UnderWay = !ended && (hasLock(dir, site, id) || isLiving(state, id))
 	return c, nil
 }
 

@@ -45,7 +45,7 @@ func TestInspect(t *testing.T) {
 				t.Fatal(err)
 			}
 			events := 0
-			c, err := Inspect(dir, "r", func(event.Event) error { events++; return nil })
+			c, err := Inspect(dir, "r", t.TempDir(), func(event.Event) error { events++; return nil })
 			if x.err == "" && err != nil || x.err != "" && (err == nil || !strings.Contains(err.Error(), x.err)) {
 				t.Errorf("the error is %v, not %q", err, x.err)
 			}
@@ -57,27 +57,32 @@ func TestInspect(t *testing.T) {
 }
 
 // TestInspectUnderWay checks that a run without an end is under way only while
-// its process has the lock of the site.
+// its process lives: a roll-out has the lock of the site, and the work of a person has only its mark.
 func TestInspectUnderWay(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "r.jsonl"), []byte(startLine), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	unlock, err := LockSite(dir, "s", LockInfo{Run: "r"})
-	if err != nil {
+	dir, state, run := t.TempDir(), t.TempDir(), newTestRun()
+	if err := os.WriteFile(filepath.Join(dir, run+".jsonl"), []byte(startLine), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	each := func(event.Event) error { return nil }
-	if c, err := Inspect(dir, "r", each); err != nil || !c.UnderWay {
-		t.Error(c, err)
-	}
-	unlock()
-	if c, err := Inspect(dir, "r", each); err != nil || c.UnderWay {
-		t.Error(c, err)
+	for name, live := range map[string]func() (func(), error){
+		"lock": func() (func(), error) { return LockSite(dir, "s", LockInfo{Run: run}) },
+		"mark": func() (func(), error) { return MarkLiving(state, run) },
+	} {
+		end, err := live()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c, err := Inspect(dir, run, state, each); err != nil || !c.UnderWay {
+			t.Error(name, c, err)
+		}
+		end()
+		if c, err := Inspect(dir, run, state, each); err != nil || c.UnderWay {
+			t.Error(name, c, err)
+		}
 	}
 	full := errors.New("full")
-	if _, err := Inspect(dir, "r", func(event.Event) error { return full }); !errors.Is(err, full) {
+	if _, err := Inspect(dir, run, state, func(event.Event) error { return full }); !errors.Is(err, full) {
 		t.Error(err)
 	}
 }

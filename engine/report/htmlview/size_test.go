@@ -90,7 +90,7 @@ func BenchmarkReport(b *testing.B) {
 	began := processorTime(b)
 	for b.Loop() {
 		v := htmlview.New()
-		state, err := journal.Inspect(dir, "run", func(e event.Event) error {
+		state, err := journal.Inspect(dir, "run", dir, func(e event.Event) error {
 			v.AddEvent(e)
 			return nil
 		})
