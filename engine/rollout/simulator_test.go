@@ -7,9 +7,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"holdfast/engine"
 	"holdfast/engine/event"
 	"holdfast/engine/longtest"
+	"holdfast/engine/simulator"
 )
 
 var (
@@ -20,7 +23,7 @@ var (
 // brokenSeeds are seeds whose histories once broke a law, apart from those that every
 // TestSimulator plays.
 var brokenSeeds = []uint64{
-	1798, 7011, 7012, 7230, 10458, 11204, 12796, 12986, 16502, 16698, 18247, 18931, 20932, 21824, 22512, 23840, 24275, 27619, 30245, 32207, 32409, 32931, 36176, 36695, 37695, 42980, 60968, 61270, 63820, 67866,
+	1798, 7011, 7012, 7230, 10458, 11204, 12796, 12986, 16502, 16698, 18247, 18931, 20932, 21824, 22512, 23840, 24275, 27619, 30245, 32207, 32409, 32931, 36176, 36695, 37695, 42980, 60968, 61270, 63820, 67866, 302142,
 }
 
 // TestSimulator plays random histories of random sites: apply runs repeatedly,
@@ -79,6 +82,27 @@ func shrinkHistory(t *testing.T, h history, err error) (history, error) {
 		}
 	}
 	return h, err
+}
+
+// A run learns a version from the staged OS of another host, and leaves a host out because of max_skew. Later no host has
+// that OS, so no plan knows its version: the next run stages the OS on the host first, and leaves the host out then.
+func TestForgottenVersion(t *testing.T) {
+	pool := func(name string, after ...string) engine.Pool {
+		return engine.Pool{Name: name, OS: &engine.OS{Driver: "simulator"}, Timeouts: shortTimeouts(), After: after}
+	}
+	same := 0
+	last := pool("w1", "w0")
+	last.MaxSkew = &same
+	h := history{
+		inv: engine.Inventory{
+			Site: "skewed", Pools: []engine.Pool{pool("a"), pool("w0"), last},
+			Hosts: []engine.Host{{Name: "a-0", Pool: "a"}, {Name: "w0-0", Pool: "w0"}, {Name: "w1-0", Pool: "w1"}},
+		},
+		labels: map[string]string{simulator.V1: "4.17.3", simulator.V2: "4.18.1", simulator.V3: "5.0.1"},
+		os:     []map[string]string{{"a": simulator.V2, "w0": simulator.V2, "w1": simulator.V2}, {"a": simulator.V3, "w0": simulator.V2, "w1": simulator.V3}},
+		acts:   []act{{paused: []string{"w0", "w1"}, pause: time.Hour, runs: []enacted{{over: true, troubles: []incident{{kind: "killed", at: 5}}}}}},
+	}
+	failOnErrors(t, runInBubble(t, h.playHistory))
 }
 
 // TestSameSeedSameStory plays histories twice and compares them. Parallel
