@@ -118,14 +118,14 @@ const minutesOfDay = 24 * 60
 // the clocks skip, it returns a moment that is too late by the change of the
 // clocks, also in zones where time.Date returns one that is too early: no window
 // opens before its time. wallClock never returns a moment on another day. If the
-// clocks skip midnight, or a whole day as in Samoa in 2011, it returns the moment
-// of that change.
+// clocks skip midnight, the last hour of a day as in Greenland, or a whole day as
+// in Samoa in 2011, it returns the moment of that change.
 func wallClock(day time.Time, minutes int, loc *time.Location) time.Time {
 	y, m, d := day.Date()
 	want := time.Date(y, m, d, 0, minutes, 0, 0, time.UTC)
 	t := time.Date(y, m, d, 0, minutes, 0, 0, loc)
 	if early := want.Sub(shownTime(t)); t.Day() == want.Day() && early > 0 {
-		return t.Add(early)
+		t = t.Add(early)
 	}
 	if t.Day() == want.Day() {
 		return t

@@ -274,6 +274,24 @@ func TestWindowsWhereClocksChange(t *testing.T) {
 			[]string{"2018-11-04 01:00 -0200 to 2018-11-04 04:00 -0200"},
 		},
 		{
+			"the last hour of Saturday is missing: not at all", "America/Nuuk",
+			[]string{"Sat 23:15-23:45"},
+			"2026-03-29",
+			nil,
+		},
+		{
+			"the last hour of Saturday is missing: begins with Sunday", "America/Nuuk",
+			[]string{"23:30-00:15"},
+			"2026-03-29",
+			[]string{"2026-03-29 00:00 -0100 to 2026-03-29 00:15 -0100", "2026-03-29 23:30 -0100 to 2026-03-30 00:15 -0100"},
+		},
+		{
+			"the last hour of Saturday is missing: ends with Saturday", "America/Nuuk",
+			[]string{"Sat 22:00-23:30"},
+			"2026-03-28",
+			[]string{"2026-03-28 22:00 -0200 to 2026-03-29 00:00 -0100"},
+		},
+		{
 			"Friday is missing", "Pacific/Apia",
 			[]string{"Fri 00:00-24:00"},
 			"2011-12-31",
