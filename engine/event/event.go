@@ -97,6 +97,7 @@ type HostOutcome string
 // The outcomes that views and later runs distinguish.
 const (
 	RolledBackOutcome        HostOutcome = "rolled-back"         // the host runs its previous OS again, and is not held
+	HoldLostOutcome          HostOutcome = "hold-lost"           // the run does not hold the host any more: its hold is gone, or somebody else's
 	RolledBackEarlierOutcome HostOutcome = "rolled-back-earlier" // an earlier run rolled the host back and left its hold, which this run has ended
 	GivenBackOutcome         HostOutcome = "given-back"          // the run has undone its work on the host, which is not held
 )

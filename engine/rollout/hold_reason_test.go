@@ -32,6 +32,42 @@ func TestTheReasonOfAHoldIsShort(t *testing.T) {
 	})
 }
 
+// TestALostHoldIsTyped checks that the event of a failed host tells whether the run still holds it: somebody has ended the hold, or
+// has replaced it.
+func TestALostHoldIsTyped(t *testing.T) {
+	for name, c := range map[string]struct {
+		hold *engine.Hold
+		lost bool
+		want event.HostOutcome
+	}{
+		"ours": {want: ""}, "gone": {lost: true, want: event.HoldLostOutcome}, "of bob": {hold: byBob(), lost: true, want: event.HoldLostOutcome},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			site := newSite(simulator.Fleet(0, 1))
+			site.Host("worker-0").Change(func(t *simulator.Traits) { t.Failing = []string{"app.service"} })
+			b := site.Bastion("run-1")
+			b.Watch = func(e event.Event) {
+				if c.lost && e.Type == event.StepStarted && e.Step == "wait for units" {
+					site.Host("worker-0").SetHold(c.hold)
+				}
+			}
+			applyRun(b)
+			failed := false
+			for _, e := range b.Events() {
+				if e.Type == event.HostFailed {
+					failed = true
+					if e.Outcome != c.want {
+						t.Errorf("%s: outcome %q of %q, want %q", name, e.Outcome, e.Message, c.want)
+					}
+				}
+			}
+			if !failed {
+				t.Errorf("%s: the host has not failed", name)
+			}
+		})
+	}
+}
+
 // TestAHoldOfALongTaskIsShort checks that the reason and the step of a hold are
 // short and have no secrets.
 func TestAHoldOfALongTaskIsShort(t *testing.T) {

@@ -114,7 +114,7 @@ func (h *hostRun) giveUpHost(ctx context.Context, cause *engine.Failure) *engine
 			message = "stopped at once; it is not held"
 		}
 	case !h.passed.held && h.hp.Adopt == h.ID:
-		message = h.keepHeld(ctx, &failure)
+		outcome, message = h.keepHeld(ctx, &failure)
 	case !h.passed.held && h.hp.Adopt != "":
 		message = "it was left as it is, as run " + h.hp.Adopt + " left it"
 	case !h.passed.held && h.passed.changed:
@@ -126,7 +126,7 @@ func (h *hostRun) giveUpHost(ctx context.Context, cause *engine.Failure) *engine
 	case h.passed.mayRetreat(h.hp, &failure):
 		outcome, message = h.undoAndRelease(ctx, &failure)
 	default:
-		message = h.keepHeld(ctx, &failure)
+		outcome, message = h.keepHeld(ctx, &failure)
 	}
 	h.failHost(&failure, outcome, message)
 	return &failure
@@ -146,27 +146,31 @@ func (h *hostRun) undoAndRelease(ctx context.Context, failure *engine.Failure) (
 	for _, s := range h.passed.undo {
 		if f := h.runUndoStep(ctx, h.hp, *s.Undo); f != nil {
 			failure.Cause += "; and " + f.Step + ": " + f.Cause
-			return "", h.keepHeld(ctx, failure)
+			return h.keepHeld(ctx, failure)
 		}
 	}
 	release := engine.Step{Name: "release", On: h.hp.Host, Do: engine.Op{Release: &engine.Release{}}, Timeout: engine.Duration(time.Minute)}
-	if f := h.runUndoStep(ctx, h.hp, release); f != nil {
+	switch f := h.runUndoStep(ctx, h.hp, release); {
+	case f != nil && f.Kind == engine.HeldFailure:
+		return event.HoldLostOutcome, "its hold could not be released: " + f.Cause
+	case f != nil:
 		return "", "its hold could not be released: " + f.Cause
 	}
 	return event.GivenBackOutcome, "it was given back as it was, and is not held"
 }
 
-func (h *hostRun) keepHeld(ctx context.Context, failure *engine.Failure) string {
+// keepHeld writes the reason into the hold, and returns HoldLostOutcome if the run does not hold the host any more.
+func (h *hostRun) keepHeld(ctx context.Context, failure *engine.Failure) (event.HostOutcome, string) {
 	told := engine.Failure{Cause: h.redactForHold(failure.Cause), Step: h.redactForHold(failure.Step), NotBooted: failure.NotBooted}
 	err := h.keepHolds().Fail(ctx, h.hp.Host, told)
 	var f *engine.Failure
 	switch {
 	case errors.As(err, &f) && f.Kind == engine.HeldFailure:
-		return "its hold is gone or somebody else's, and was left as it is" + h.passed.describeDrained()
+		return event.HoldLostOutcome, "its hold is gone or somebody else's, and was left as it is" + h.passed.describeDrained()
 	case err != nil:
-		return "it stays held; the reason could not be written into its hold: " + hold.DescribeError(err)
+		return "", "it stays held; the reason could not be written into its hold: " + hold.DescribeError(err)
 	}
-	return "it stays held, with the reason in its hold; the next run takes it up first"
+	return "", "it stays held, with the reason in its hold; the next run takes it up first"
 }
 
 // redactForHold returns a text for a hold, which all users of the host can

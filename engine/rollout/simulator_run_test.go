@@ -332,7 +332,7 @@ func (d *simulatedRun) verifyFailed(h *simulator.Host, e event.Event) error {
 		fits = !d.isHolder(h)
 	case strings.HasPrefix(e.Message, "it was left as it is, held by run"):
 		fits = hold != nil && !d.isHolder(h)
-	case strings.HasPrefix(e.Message, "its hold is gone"):
+	case e.Outcome == event.HoldLostOutcome:
 		fits = !d.isHolder(h)
 	}
 	if !fits {

@@ -164,6 +164,9 @@ func (v *View) addOutcome(e event.Event) {
 		return
 	}
 	h.endSpan(waited, e.Time)
+	if e.Outcome == event.HoldLostOutcome {
+		h.endSpan(held, e.Time)
+	}
 	if e.Failure.Kind != engine.StoppedFailure {
 		h.failedAt = append(h.failedAt, e.Time)
 		v.failures.add(e)

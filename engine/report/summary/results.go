@@ -21,7 +21,7 @@ type HostResult struct {
 	Outcome       string          // the outcome in words, such as "failed at finalize"
 	Work          string          // the changes in a few words
 	StagedIn      engine.Duration // duration of its stagings
-	HeldFor       engine.Duration // time from hold to release
+	HeldFor       engine.Duration // time from hold to release, or until the run noticed that it lost the hold
 	StillHeld     bool            // its hold has not ended
 	Updated       bool
 	NonDisruptive bool // its steps have begun, and needed no hold

@@ -12,6 +12,20 @@ import (
 	"holdfast/engine/report/termtext"
 )
 
+// TestHoldLost checks that a host that lost the hold of the run is not still held, and that the hold counts until the run noticed.
+func TestHoldLost(t *testing.T) {
+	var s reporttest.Script
+	s.StartRun("--yes")
+	f := &engine.Failure{Host: "worker-1", Step: "wait for units", Cause: "app.service has failed"}
+	s.RunStep("worker-1", "hold", s.At, time.Second)
+	s.FailStep(f, s.At, time.Minute)
+	s.AddEvent(event.Event{Type: event.HostFailed, Host: "worker-1", Failure: f, Outcome: event.HoldLostOutcome, Message: "its hold is gone or somebody else's, and was left as it is"})
+	s.EndByFailure(*f)
+	if got := s.PrintEnding(t); strings.Contains(got, "still held") || !strings.Contains(got, "60 s") {
+		t.Error(got)
+	}
+}
+
 // TestEndings checks the last page of a run, for every kind of end.
 func TestEndings(t *testing.T) {
 	large := reporttest.LargePlan()

@@ -39,7 +39,7 @@ type hostSummary struct {
 	begun       bool         // a step of the host has begun
 	staged      engine.Duration
 	held        time.Time       // begin of the hold; zero while the host is not held
-	heldFor     engine.Duration // total time from hold to release
+	heldFor     engine.Duration // total time from hold to release, or until the run noticed that it lost the hold
 	neverHeld   bool            // nothing disrupted the host
 	last        time.Time       // begin of the last step
 	updated     bool            // all work that has begun is done
@@ -171,6 +171,9 @@ func (h *hostSummary) addEvent(e event.Event) {
 	case event.HostFailed:
 		h.beginPlay()
 		h.failure, h.became, h.fate = e.Failure, e.Message, e.Outcome
+		if e.Outcome == event.HoldLostOutcome {
+			h.endHold(e.Time)
+		}
 	default: // the other events are not about the work on a host
 	}
 }
@@ -211,9 +214,13 @@ func (h *hostSummary) addPassedStep(e event.Event) {
 			h.held = e.Time
 		}
 	case e.Kind == engine.ReleaseStep:
-		h.heldFor += durationBetween(h.held, e.Time)
-		h.held = time.Time{}
+		h.endHold(e.Time)
 	}
+}
+
+func (h *hostSummary) endHold(at time.Time) {
+	h.heldFor += durationBetween(h.held, at)
+	h.held = time.Time{}
 }
 
 func durationBetween(from, to time.Time) engine.Duration {
