@@ -3,8 +3,11 @@ package hostconfig
 import (
 	"slices"
 
+	"holdfast/engine"
 	"holdfast/engine/resource"
 	"holdfast/engine/textutil"
+	"holdfast/modules/hostconfig/record"
+	"holdfast/modules/shell"
 )
 
 // The kernel arguments of a document are added to those of the host. Only the
@@ -63,4 +66,36 @@ func (d argDiff) stayingArgs() (warnings []string) {
 		}
 	}
 	return warnings
+}
+
+// RecordNewArgs returns steps that only add the kernel arguments of the next boot to the record of the host, for a reboot
+// without a write of the configuration. It returns nil if the record has them, or if no argument is new. A host without a
+// record gets one of the resources that match, as before a write.
+func RecordNewArgs(d engine.Desired, f engine.Facts) (func(engine.Target) []engine.Step, error) {
+	if d.Config == nil || len(d.Config.KernelArgs) == 0 {
+		return nil, nil
+	}
+	var a resource.Record
+	args := argDiff{desired: *d.Config, cmdLine: f.KernelArgs}
+	if f.Config != nil && f.Config.Applied != nil {
+		a, args.applied = *f.Config.Applied, f.Config.Applied
+	}
+	if len(args.newArgs()) == 0 {
+		return nil, nil
+	}
+	if args.applied == nil {
+		x, err := newConfigDiff(d, f, true)
+		if err != nil {
+			return nil, err
+		}
+		a = x.firstRecord()
+	}
+	a.AddedArgs = args.argsDuringWrite()
+	return func(t engine.Target) []engine.Step {
+		do := engine.Exec{
+			Script:  libraryScript(t.Owner().Run, "record", hostWrite{owner: t.Owner()}.holdCheck(), shell.Text(noteText)),
+			Uploads: []engine.Upload{{Name: "noted", Data: record.Encode(a)}},
+		}
+		return []engine.Step{newStep(t, "record", do, recordTimeout)}
+	}, nil
 }

@@ -84,3 +84,33 @@ func TestKernelArgumentsAreRecordedBeforeTheBoot(t *testing.T) {
 		t.Errorf("forgotten: %+v", before)
 	}
 }
+
+// A play boots new arguments and writes no configuration. Its step replaces only the record: it leaves the originals alone
+// that an interrupted write has restored, because the record still has their paths.
+func TestOnlyArgumentsAreRecorded(t *testing.T) {
+	longtest.SkipSlow(t)
+	b := newWriteBox(t)
+	b.Hold(engine.RunHold, "r1")
+	restored, original := engine.StateDir+"/tx/r0/restored", engine.StateDir+"/originals/a"
+	b.Write(restored, "a")
+	b.Write(original, "the host's own")
+	d := engine.Desired{Config: &resource.Config{KernelArgs: []string{"nosmt"}}}
+	f := engine.Facts{BootID: moduletest.Boot, KernelArgs: []string{"quiet"}, Config: &resource.ConfigFacts{
+		Applied: &resource.Record{Schema: resource.RecordSchema, Existed: []string{"/srv"}, Unfinished: &resource.UnfinishedWrite{Run: "r0"}},
+	}}
+	steps, err := RecordNewArgs(d, f)
+	b.Check(err)
+	b.Want(b.RunScript(*steps(moduletest.Target(d, f))[0].Do.Exec), 0, "")
+	a, err := record.Decode(b.Read(record.Path))
+	b.Check(err)
+	if !slices.Equal(a.AddedArgs, []string{"nosmt"}) || !slices.Equal(a.Existed, []string{"/srv"}) || a.Unfinished == nil || a.Unfinished.Run != "r0" {
+		t.Errorf("record: %+v", a)
+	}
+	if b.Read(restored) != "a\n" || b.Read(original) != "the host's own\n" {
+		t.Error("the remains of the interrupted write are gone")
+	}
+	f.Config.Applied = a
+	if again, err := RecordNewArgs(d, f); again != nil || err != nil {
+		t.Errorf("recorded again: %v", err)
+	}
+}

@@ -79,6 +79,14 @@ func (x *configDiff) resolvedConfig() resource.Config {
 	return c
 }
 
+// firstRecord returns the record of a host that has none and gets no write now. It has no account that is still to be made.
+func (x *configDiff) firstRecord() resource.Record {
+	before, _ := x.buildRecords(engine.Target{})
+	before.Unfinished, before.Joined = nil, nil
+	maps.DeleteFunc(before.Accounts, func(_ string, o resource.AccountOrigin) bool { return o == resource.MadeAccount })
+	return before
+}
+
 // matchingConfig returns the desired configuration without kernel arguments and
 // without the resources in which the host differs from it. On a host without a
 // record, this part is recorded before the write.

@@ -51,6 +51,7 @@ var (
 	actText            = shareLibrary(actionScript, openWrite)
 	closeText          = shareLibrary(actionScript, recordedScript, openWrite)
 	recordText         = shareLibrary(recordedScript, openWrite, "complete_record\n")
+	noteText           = shareLibrary(recordedScript, openWrite, "note_record\n")
 	confirmText        = shareLibrary(confirmScript)
 	unproveText        = shareLibrary(unproveScript)
 )

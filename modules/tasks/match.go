@@ -19,16 +19,21 @@ type taskOS struct {
 }
 
 // Diff returns the changes of the OS and of kernel arguments if the play
-// finalizes them. If the play only stages them, Diff returns changes without
-// actions until they are staged.
+// finalizes them. If the play writes no configuration, a step before the reboot
+// records the new arguments, because otherwise nothing would ever remove them. If
+// the play only stages them, Diff returns changes without actions until they are
+// staged.
 func (m taskOS) Diff(d engine.Desired, f engine.Facts) (engine.Difference, error) {
 	finalizes := m.play.HasTaskOn(f.Host, engine.FinalizeTask)
 	if !finalizes && !m.play.HasTaskOn(f.Host, engine.StageTask) {
 		return engine.Difference{}, nil
 	}
 	x, err := m.os.Diff(d, f)
-	if err != nil || finalizes {
+	if err != nil {
 		return x, err
+	}
+	if finalizes {
+		return m.withRecordedArgs(x, d, f)
 	}
 	if d.ReportDrift {
 		x.Changes = slices.DeleteFunc(x.Changes, func(c engine.Change) bool { return c.Drift })
@@ -42,6 +47,26 @@ func (m taskOS) Diff(d engine.Desired, f engine.Facts) (engine.Difference, error
 	planSteps := x.Steps
 	x.Steps = func(t engine.Target, changes []engine.Change) engine.Steps {
 		return engine.Steps{Stage: planSteps(t, changes).Stage}
+	}
+	return x, nil
+}
+
+// withRecordedArgs adds the step that records new kernel arguments, unless a write of the play records them.
+func (m taskOS) withRecordedArgs(x engine.Difference, d engine.Desired, f engine.Facts) (engine.Difference, error) {
+	if len(x.Changes) == 0 || m.play.HasTaskOn(f.Host, engine.ConfigTask) {
+		return x, nil
+	}
+	recordArgs, err := hostconfig.RecordNewArgs(d, f)
+	if err != nil || recordArgs == nil {
+		return x, err
+	}
+	planSteps := x.Steps
+	x.Steps = func(t engine.Target, changes []engine.Change) engine.Steps {
+		steps := planSteps(t, changes)
+		if len(steps.Reboot) > 0 {
+			steps.Reboot = append(recordArgs(t), steps.Reboot...)
+		}
+		return steps
 	}
 	return x, nil
 }

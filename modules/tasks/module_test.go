@@ -94,6 +94,59 @@ func TestAConfigPlayKeepsAddedArguments(t *testing.T) {
 	}
 }
 
+// TestAFinalizePlayRecordsAddedArguments: a play boots a new kernel argument and writes no configuration. Before the reboot
+// it records that holdfast adds the argument; without that, the argument would never leave. Nothing else in the record
+// changes, and a host without a record gets one of the part that matches.
+func TestAFinalizePlayRecordsAddedArguments(t *testing.T) {
+	mode := 0o644
+	file := func(path, text string) resource.File {
+		return resource.File{Path: path, Digest: resource.Digest([]byte(text)), Mode: &mode, Owner: resource.Owner{User: "0", Group: "0"}}
+	}
+	d := engine.Desired{OS: &engine.OS{Driver: "ostree"}, Config: &resource.Config{KernelArgs: []string{"quiet", "new"}, Files: []resource.File{file("/etc/a", "a"), file("/etc/b", "b")}}}
+	there := resource.PathFacts{Type: resource.PathFile, Mode: mode, User: "root", Group: "root", Digest: d.Config.Files[0].Digest}
+	unfinished := &resource.UnfinishedWrite{Run: "r0", Boot: moduletest.Boot, Touched: []string{"file /etc/c"}, Config: resource.Config{Files: []resource.File{file("/etc/c", "c")}}}
+	old := resource.Record{Schema: resource.RecordSchema, Config: resource.Config{KernelArgs: []string{"old"}}, Existed: []string{"/srv"}, AddedArgs: []string{"old"}, Unfinished: unfinished}
+	noted := old
+	noted.AddedArgs = []string{"new", "old"}
+	for name, c := range map[string]struct {
+		play    engine.Play
+		applied *resource.Record
+		booted  []string
+		want    *resource.Record
+	}{
+		"a record":       {playOf("finalize"), &old, []string{"rw", "quiet", "old"}, &noted},
+		"no record":      {playOf("finalize"), nil, []string{"rw", "quiet"}, &resource.Record{Schema: resource.RecordSchema, Config: resource.Config{Files: d.Config.Files[:1]}, AddedArgs: []string{"new"}}},
+		"nothing is new": {playOf("finalize"), &noted, []string{"rw", "quiet", "old"}, nil},
+		"a write":        {playOf("config", "finalize"), &old, []string{"rw", "quiet", "old"}, nil},
+		"only staged":    {playOf("stage"), &old, []string{"rw", "quiet", "old"}, nil},
+	} {
+		f := engine.Facts{
+			Host: "w-1", BootID: moduletest.Boot, Tool: "ostree 2025.2", KernelArgs: c.booted,
+			Deployments: []engine.Deployment{{Digest: moduletest.V1, ID: "lab-" + moduletest.V1 + ".0", Booted: true}},
+			Config:      &resource.ConfigFacts{Applied: c.applied, Nodes: map[string]resource.PathFacts{"/etc/a": there}},
+		}
+		found, err := ForPlay(c.play)[1].Changes.Diff(d, f)
+		if err != nil || len(found.Changes) == 0 {
+			t.Fatalf("%s: %v, %v", name, found.Changes, err)
+		}
+		var got *resource.Record
+		for _, s := range found.Steps(moduletest.Target(d, f), found.Changes).Reboot {
+			if s.Reboots {
+				break
+			}
+			if s.Name == "record" {
+				got = &resource.Record{}
+				if err := json.Unmarshal(s.Do.Exec.Uploads[0].Data, got); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%s: the record before the reboot is %+v, want %+v", name, got, c.want)
+		}
+	}
+}
+
 // Drift that is only reported is no reason to stage.
 func TestDriftIsNotStaged(t *testing.T) {
 	d := engine.Desired{OS: &engine.OS{Driver: "ostree"}, Config: &resource.Config{KernelArgs: []string{"quiet"}}}

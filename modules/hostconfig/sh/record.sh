@@ -5,11 +5,24 @@ complete_record() {
 	mark_point record
 	mkdir -p "$tx"
 	if [ -e "$tx/new/after" ]; then mv -fT "$tx/new/after" "$tx/after"; fi
-	if ! output=$(replace_record "$tx/after" 2>&1); then
+	put_record "$tx/after"
+	mark_point recorded
+	forget_writes
+}
+
+# put_record FILE replaces the record, or ends the script.
+put_record() {
+	if ! output=$(replace_record "$1" 2>&1); then
 		complain "record: write $applied: $output"
 		is_disk_full "$output" && exit 77
 		exit 1
 	fi
-	mark_point recorded
-	forget_writes
+}
+
+# note_record makes the file "noted" the record, and leaves the remains of interrupted
+# writes alone, because it has their paths.
+note_record() {
+	mark_point note
+	put_record "$tx/new/noted"
+	remove_write_files
 }
