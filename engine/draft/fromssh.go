@@ -3,6 +3,7 @@ package draft
 import (
 	"fmt"
 
+	"holdfast/engine/inventory"
 	"holdfast/engine/remote/sshconfig"
 	"holdfast/engine/textutil"
 )
@@ -14,9 +15,10 @@ func FromSSH(aliases sshconfig.Aliases) Site {
 	remark := func(a sshconfig.Alias, format string, args ...any) {
 		s.Remarks = append(s.Remarks, a.At+": "+textutil.Printable(fmt.Sprintf(format, args...)))
 	}
-	first := map[string]string{}
+	first := map[inventory.Way]string{}
 	for _, a := range aliases.Named {
-		other, known := first[a.Address]
+		way := inventory.NewWay(a.Host, a.Port, a.Route)
+		other, known := first[way]
 		switch {
 		case a.Problem != nil:
 			s.Remarks = append(s.Remarks, fmt.Sprintf("%s: host %s is left out: %s", a.At, textutil.Printable(a.Name), textutil.Printable(a.Problem.Error())))
@@ -25,9 +27,12 @@ func FromSSH(aliases sshconfig.Aliases) Site {
 		case known:
 			remark(a, "host %s is left out: it has the address of %s, so it is the same machine", a.Name, other)
 		default:
-			first[a.Address] = a.Name
+			first[way] = a.Name
 			s.Hosts = append(s.Hosts, Host{Name: a.Name, Address: a.Name, Group: "hosts", At: a.At})
 		}
+	}
+	if o := aliases.Omitted; len(o) > 0 {
+		remark(o[0], "names from here on are left out, because the file has more than %d: %d", sshconfig.MaxAliases, len(o))
 	}
 	for _, p := range aliases.Patterns {
 		if p.Name != "*" {

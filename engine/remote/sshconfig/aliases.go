@@ -8,7 +8,9 @@ import (
 type Alias struct {
 	Name    string
 	At      string // file:line
-	Address string // host:port that ssh connects to
+	Host    string // that ssh connects to
+	Port    int
+	Route   string // "" without jump hosts and ProxyCommand, else equal for the same ones; may contain a password
 	IsJump  bool   // another alias is reached through it
 	Problem error  // why the alias cannot be resolved, or nil
 }
@@ -18,10 +20,11 @@ type Aliases struct {
 	Named    []Alias
 	Patterns []Alias // patterns, which name no host
 	Matches  []Alias // Match lines; a block may add settings to hosts, and names none
+	Omitted  []Alias // names after the first MaxAliases
 }
 
-// maxAliases is the largest number of names in an ssh_config that are listed.
-const maxAliases = 10_000
+// MaxAliases is the largest number of names in an ssh_config that are resolved.
+const MaxAliases = 10_000
 
 // ListAliases returns the names of Host lines, in the order of the file, each
 // name once. home replaces ~.
@@ -32,7 +35,7 @@ func (c Config) ListAliases(home string) Aliases {
 	for i, a := range l.Named {
 		r := Resolver{Config: c, Alias: a.Name, Home: home, Warn: func(string) {}, Run: func(string) (bool, error) { return false, nil }}
 		e, err := r.Resolve(Target{Address: a.Name})
-		l.Named[i].Address, l.Named[i].Problem = e.Address(), err
+		l.Named[i].Host, l.Named[i].Port, l.Named[i].Route, l.Named[i].Problem = e.host, e.port, e.route(), err
 		for _, hop := range e.Jump {
 			jumps[hop.Target(Target{}).Address] = true
 		}
@@ -66,9 +69,11 @@ func (l *aliasLister) readLines(lines []line) {
 func (l *aliasLister) readHost(line line) {
 	for _, name := range line.words {
 		switch {
-		case l.seen[name] || strings.HasPrefix(name, "!") || len(l.Named) >= maxAliases:
+		case l.seen[name] || strings.HasPrefix(name, "!"):
 		case strings.ContainsAny(name, "*?"):
 			l.Patterns = append(l.Patterns, Alias{Name: name, At: line.at})
+		case len(l.Named) >= MaxAliases:
+			l.Omitted = append(l.Omitted, Alias{Name: name, At: line.at})
 		default:
 			l.Named = append(l.Named, Alias{Name: name, At: line.at})
 		}

@@ -48,3 +48,11 @@ func (e Endpoint) Address() string { return net.JoinHostPort(e.host, strconv.Ito
 
 // UserAndAddress returns user@host:port.
 func (e Endpoint) UserAndAddress() string { return e.User + "@" + e.Address() }
+
+// route returns a text that is equal for endpoints with the same jump hosts, or with the same ProxyCommand; "" without either.
+func (e Endpoint) route() string {
+	if len(e.Jump) > 0 {
+		return e.jump
+	}
+	return e.ProxyCommand.Text
+}
