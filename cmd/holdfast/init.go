@@ -94,21 +94,21 @@ func (w inventoryWriter) writeInventory(ctx context.Context, dir string) (silent
 	if err != nil {
 		return 0, err
 	}
-	if (w.ansible != "" || w.sshConfig != "") && len(s.Hosts) == 0 {
-		w.printRemarks(s.Remarks)
-		return 0, fmt.Errorf("%s has no host that can be taken over", s.Source)
-	}
 	if s.Name, err = siteName(dir); err != nil {
+		return 0, err
+	}
+	d, err := draft.Make(s)
+	if err != nil {
+		w.printRemarks(d.Remarks)
 		return 0, err
 	}
 	if w.look {
 		if err := w.lookAtHosts(ctx, &s); err != nil {
 			return 0, err
 		}
-	}
-	d, err := draft.Make(s)
-	if err != nil {
-		return 0, err
+		if d, err = draft.Make(s); err != nil {
+			return 0, err
+		}
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return 0, err

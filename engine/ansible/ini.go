@@ -97,7 +97,10 @@ func firstOf(p, q Position) Position {
 }
 
 func (r *iniReader) readHosts(line string, at Position) {
-	words, err := splitWords(line)
+	words, err := splitWords(line, true)
+	if err == nil && len(words) == 0 {
+		err = errors.New("has no host; write its name first")
+	}
 	if err != nil {
 		r.addError(at, "%s", err)
 		return
@@ -144,9 +147,19 @@ type word struct {
 	offset int
 }
 
-// splitWords splits a line as a shell does. A # outside of quotes begins a
+// SplitArguments splits the arguments of a command as a shell does, and as Ansible does before it runs ssh.
+func SplitArguments(text string) ([]string, error) {
+	words, err := splitWords(text, false)
+	texts := make([]string, len(words))
+	for i, w := range words {
+		texts[i] = w.text
+	}
+	return texts, err
+}
+
+// splitWords splits a line as a shell does. With comments, a # outside of quotes begins a
 // comment, even within a word.
-func splitWords(line string) ([]word, error) {
+func splitWords(line string, comments bool) ([]word, error) {
 	var words []word
 	var b strings.Builder
 	start, quote := -1, byte(0)
@@ -160,9 +173,9 @@ func splitWords(line string) ([]word, error) {
 	for i := 0; i < len(line); i++ {
 		c := line[i]
 		switch {
-		case quote == 0 && c == '#':
+		case quote == 0 && c == '#' && comments:
 			end()
-			return checkWords(words)
+			return words, nil
 		case quote == 0 && (c == ' ' || c == '\t' || c == '\r' || c == '\n'):
 			end()
 			continue
@@ -192,12 +205,5 @@ func splitWords(line string) ([]word, error) {
 		return nil, errors.New("a quotation mark is missing")
 	}
 	end()
-	return checkWords(words)
-}
-
-func checkWords(words []word) ([]word, error) {
-	if len(words) == 0 {
-		return nil, errors.New("has no host; write its name first")
-	}
 	return words, nil
 }

@@ -6,7 +6,6 @@ package draft
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"holdfast/engine/inventory"
@@ -22,7 +21,10 @@ type Host struct {
 	Connection Connection
 	At         string // position of the host in the file of the tool, for remarks
 
-	found Found // of Site.Found
+	found           Found // of Site.Found
+	portUnknown     bool  // the port of Connection is not the one of the tool
+	wayUnknown      bool  // Connection lacks a port, or a way over other hosts, that the tool has
+	hasProxyCommand bool  // ssh ignores jump hosts of later variables
 }
 
 // Connection has the settings of SSH that differ from the defaults.
@@ -80,11 +82,15 @@ type Errors []string
 // Error formats each reason on a line of its own.
 func (e Errors) Error() string { return strings.Join(e, "\n") }
 
-// Make writes the inventory of a site.
+// Make writes the inventory of a site. If no host of another tool can be taken over, it returns only the
+// remarks, and an error.
 func Make(s Site) (Draft, error) {
 	m := maker{remarks: slices.Clone(s.Remarks)}
 	hosts := m.nameHosts(s.Hosts)
 	hosts = m.dropRepeated(hosts)
+	if s.Source != "" && len(hosts) == 0 && len(m.errs) == 0 {
+		return Draft{Remarks: m.remarks}, fmt.Errorf("%s has no host that can be taken over", s.Source)
+	}
 	for i := range hosts {
 		hosts[i].found = s.Found[hosts[i].Name]
 	}
@@ -159,23 +165,6 @@ func validHostName(name string) string {
 	}, name), ".-")
 }
 
-// dropRepeated leaves hosts out that are reached in the same way as a host
-// before them: they are the same machine.
-func (m *maker) dropRepeated(hosts []Host) []Host {
-	first := map[inventory.Way]Host{}
-	return slices.DeleteFunc(hosts, func(h Host) bool {
-		port, _ := strconv.Atoi(h.Connection.Port) // "" is 0, the default
-		way := inventory.NewWay(h.Address, port, h.Connection.ProxyJump)
-		other, known := first[way]
-		if !known {
-			first[way] = h
-			return false
-		}
-		m.addRemark(h.At, "host %s is left out: it has the address of %s, so it is the same machine", h.Name, other.Name)
-		return true
-	})
-}
-
 // groupHosts makes a pool of each group, in the order of the hosts.
 func (m *maker) groupHosts(hosts []Host) []*pool {
 	var pools []*pool
@@ -224,11 +213,15 @@ func (m *maker) remarkGroups(pools []*pool) {
 			for i, h := range hosts {
 				names[i] = h.Name
 			}
-			folded := textutil.FoldNames(names)
-			m.addRemark(hosts[0].At, "%s: pool %s; not in %s, because a host has one pool: its first group in the file",
-				strings.Join(textutil.AndMore(folded[:min(len(folded), 5)], len(folded)), " "), p.name, others)
+			m.addRemark(hosts[0].At, "%s: pool %s; not in %s, because a host has one pool: its first group in the file", foldFew(names, " "), p.name, others)
 		}
 	}
+}
+
+// foldFew folds names to ranges, and shows the first five.
+func foldFew(names []string, separator string) string {
+	folded := textutil.FoldNames(names)
+	return strings.Join(textutil.AndMore(folded[:min(len(folded), 5)], len(folded)), separator)
 }
 
 // shareConnections moves settings that all hosts have to the site, and settings

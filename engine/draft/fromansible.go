@@ -68,6 +68,7 @@ func (r *ansibleReader) readHost(h ansible.Host) (Host, bool) {
 		case v.Kind == ansible.Template || v.Kind == ansible.Structure || v.Kind == ansible.Secret:
 			r.addRemark(v.At, "%s is %s, which is not evaluated; set the argument of holdfast by hand", name, describeKind(v.Kind))
 			usable = usable && name != "ansible_host" && name != "ansible_ssh_host"
+			loseWay(name, &out)
 		case v.Kind == ansible.Null:
 		default:
 			usable = read(r, v, &out) && usable
@@ -76,7 +77,18 @@ func (r *ansibleReader) readHost(h ansible.Host) (Host, bool) {
 	if !usable {
 		r.leftOut.Add(h.At, h.Name)
 	}
+	out.wayUnknown = out.wayUnknown || out.portUnknown
 	return out, usable
+}
+
+// loseWay notes that the value of a variable is not known, if it decides about the way to the host.
+func loseWay(name string, h *Host) {
+	switch name {
+	case "ansible_port", "ansible_ssh_port":
+		h.portUnknown, h.Connection.Port = true, ""
+	case "ansible_ssh_args", "ansible_ssh_common_args", "ansible_ssh_extra_args":
+		h.wayUnknown = true
+	}
 }
 
 // readingOrder returns the names of variables, with older names of a setting last, because they win.
@@ -89,8 +101,7 @@ func readingOrder(variables map[string]ansible.Value) []string {
 // remarkLeftOut names the hosts that are left out, those of a range in one remark.
 func (r *ansibleReader) remarkLeftOut() {
 	for at, names := range r.leftOut.All() {
-		folded := textutil.FoldNames(names)
-		r.addRemark(at, "left out, because of the remarks about their variables: %s", strings.Join(textutil.AndMore(folded[:min(len(folded), 5)], len(folded)), ", "))
+		r.addRemark(at, "left out, because of the remarks about their variables: %s", foldFew(names, ", "))
 	}
 }
 
@@ -158,6 +169,7 @@ var connectionVariables = map[string]readVariable{
 	"ansible_become_method":        expectBecome("sudo"),
 	"ansible_become_user":          expectBecome("root"),
 	"ansible_connection":           checkConnection,
+	"ansible_ssh_args":             setArguments,
 	"ansible_ssh_common_args":      setArguments,
 	"ansible_ssh_extra_args":       setArguments,
 	"ansible_password":             refuseSecret,
@@ -205,7 +217,7 @@ func setPort(r *ansibleReader, v ansible.Value, h *Host) bool {
 		r.addRemark(v.At, "ansible_port is not a number from 1 to 65535")
 		return false
 	}
-	h.Connection.Port = strconv.FormatUint(n, 10)
+	h.portUnknown, h.Connection.Port = false, strconv.FormatUint(n, 10)
 	return true
 }
 
@@ -244,41 +256,4 @@ func checkConnection(r *ansibleReader, v ansible.Value, _ *Host) bool {
 	}
 	r.addRemark(v.At, "ansible_connection is not ssh; holdfast reaches hosts only over SSH")
 	return false
-}
-
-// setArguments reads the arguments of ssh. It understands jump hosts only.
-func setArguments(r *ansibleReader, v ansible.Value, h *Host) bool {
-	words := strings.Fields(v.Text)
-	for i := 0; i < len(words); i++ {
-		option, value := words[i], ""
-		if i+1 < len(words) {
-			value = words[i+1]
-		}
-		switch {
-		case option == "-J" && value != "":
-			i++
-		case option == "-o" && isOption(value, "ProxyJump"):
-			_, value, _ = strings.Cut(value, "=")
-			i++
-		case isOption(strings.TrimPrefix(option, "-o"), "ProxyJump") && strings.HasPrefix(option, "-o"):
-			_, value, _ = strings.Cut(option, "=")
-		default:
-			r.addRemark(v.At, "arguments of ssh: only -J HOST and -o ProxyJump=HOST are taken over; write the others into ssh_config")
-			return true
-		}
-		value = strings.Trim(value, `"'`)
-		if value == "" || strings.ContainsAny(value, "\"'%\\ ") || textutil.Printable(value) != value {
-			r.addRemark(v.At, "arguments of ssh: the jump host is not a plain name; set proxy_jump by hand")
-			return true
-		}
-		if h.Connection.ProxyJump == "" { // as ssh, which takes the first one
-			h.Connection.ProxyJump = value
-		}
-	}
-	return true
-}
-
-func isOption(text, name string) bool {
-	option, _, found := strings.Cut(text, "=")
-	return found && strings.EqualFold(option, name)
 }

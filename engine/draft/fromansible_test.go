@@ -1,6 +1,7 @@
 package draft_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -27,7 +28,7 @@ func readAnsible(t *testing.T, text string) draft.Draft {
 // TestConnections checks how each variable of Ansible becomes a setting of
 // SSH, and that each one that does not is named.
 func TestConnections(t *testing.T) {
-	for variable, want := range map[string]struct{ setting, remark string }{
+	for variable, want := range map[string]struct{ setting, without, remark string }{
 		"ansible_host=10.0.0.1":                                    {setting: `address = "10.0.0.1"`},
 		"ansible_ssh_host=10.0.0.1 ansible_host=10.9.9.9":          {setting: `address = "10.0.0.1"`},
 		"ansible_host={{x}}":                                       {remark: "ansible_host is a template of Jinja"},
@@ -56,12 +57,30 @@ func TestConnections(t *testing.T) {
 		"ansible_ssh_extra_args=-oProxyJump=gate":                  {setting: `proxy_jump = "gate"`},
 		"ansible_ssh_common_args='-o StrictHostKeyChecking=no'":    {remark: "only -J HOST and -o ProxyJump=HOST"},
 		"ansible_ssh_common_args='-o ProxyCommand=\"ssh -W x y\"'": {remark: "only -J HOST and -o ProxyJump=HOST"},
-		"http_port=80":                                             {remark: "variable http_port is not taken over"},
+		"ansible_ssh_common_args='-o StrictHostKeyChecking=no -o ProxyJump=ops@gate'": {setting: `proxy_jump = "ops@gate"`, remark: "only -J HOST and -o ProxyJump=HOST"},
+		"ansible_ssh_common_args='-AC -vvv -i key -F other -Jgate -oPort=7'":          {setting: `proxy_jump = "gate"`, remark: "only -J HOST and -o ProxyJump=HOST"},
+		"ansible_ssh_args='-C -o \"ProxyJump gate\"'":                                 {setting: `proxy_jump = "gate"`, remark: "only -J HOST and -o ProxyJump=HOST"},
+		"ansible_ssh_common_args='-4J gate -J other'":                                 {setting: `proxy_jump = "gate"`, remark: "only -J HOST and -o ProxyJump=HOST"},
+		"ansible_ssh_common_args='-J gate -P x'":                                      {setting: `proxy_jump = "gate"`, remark: "an unknown one, and all after it, were not read"},
+		"ansible_ssh_common_args='-P x -J gate'":                                      {without: "gate", remark: "an unknown one, and all after it, were not read"},
+		"ansible_ssh_common_args='word -J gate'":                                      {without: "gate", remark: "an unknown one, and all after it, were not read"},
+		"ansible_ssh_common_args='-- -J gate'":                                        {without: "gate", remark: "an unknown one, and all after it, were not read"},
+		"ansible_ssh_common_args='-C -J'":                                             {without: "proxy_jump", remark: "an unknown one, and all after it, were not read"},
+		"ansible_ssh_common_args='-J %r@gate'":                                        {without: "gate", remark: "the jump host is not a plain name"},
+		"ansible_ssh_common_args='-J \"gate'":                                         {without: "gate", remark: "a quotation mark is missing"},
+		"ansible_ssh_common_args='-o ProxyCommand=\"ssh -W %h:%p -J gate x\"'":        {without: "gate", remark: "only -J HOST and -o ProxyJump=HOST"},
+		"ansible_ssh_common_args='-o ProxyCommand=x -o ProxyJump=gate'":               {without: "gate", remark: "only -J HOST and -o ProxyJump=HOST"},
+		"ansible_ssh_common_args='-oproxycommand=x' ansible_ssh_extra_args='-J gate'": {without: "gate", remark: "only -J HOST and -o ProxyJump=HOST"},
+		"ansible_ssh_common_args=''":                                                  {},
+		"http_port=80":                                                                {remark: "variable http_port is not taken over"},
 	} {
 		d := readAnsible(t, "[web]\nok\na "+variable+"\n")
 		text := strings.Join(strings.Fields(d.Text), " ")
 		if want.setting != "" && !strings.Contains(text, want.setting) {
 			t.Errorf("%s: no %s in\n%s", variable, want.setting, d.Text)
+		}
+		if want.without != "" && strings.Contains(text, want.without) {
+			t.Errorf("%s: %s in\n%s", variable, want.without, d.Text)
 		}
 		if all := strings.Join(d.Remarks, "\n"); want.remark == "" && all != "" || !strings.Contains(all, want.remark) || strings.Contains(all+d.Text, "geheim") {
 			t.Errorf("%s: remarks\n%s", variable, all)
@@ -102,5 +121,46 @@ func TestLeftOutHostsAreFolded(t *testing.T) {
 hosts:3:20: ansible_host is a template of Jinja, which is not evaluated; set the argument of holdfast by hand`
 	if got := strings.Join(d.Remarks, "\n"); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+// TestUnknownWays checks that a host whose port or jump host is not known is not taken for another host
+// at its address, and none of them is kept as if it were known.
+func TestUnknownWays(t *testing.T) {
+	const arguments, template = "arguments of ssh: only -J HOST and -o ProxyJump=HOST are taken over; write the others into ssh_config", "is a template of Jinja, which is not evaluated; set the argument of holdfast by hand"
+	for name, c := range map[string]struct {
+		text    string
+		hosts   []string
+		remarks string
+	}{
+		"a range": {"vm[1:3] ansible_host=gw ansible_port='{{ 2200+n }}'\n", []string{"ok"}, `
+hosts:2:25: ansible_port ` + template + `
+hosts:2:1: left out, because their port or jump host is not known and other hosts have their address; add them by hand: vm[1-3]`},
+		"one of two": {"a ansible_host=gw\nb ansible_host=GW ansible_ssh_common_args='-o ProxyCommand=x'\n", []string{"ok", "a"}, `
+hosts:3:19: ` + arguments + `
+hosts:3:1: left out, because their port or jump host is not known and other hosts have their address; add them by hand: b`},
+		"the first": {"a ansible_host=gw ansible_ssh_common_args='{{ x }}'\nb ansible_host=gw\nc ansible_host=gw\n", []string{"ok", "b"}, `
+hosts:2:19: ansible_ssh_common_args ` + template + `
+hosts:4:1: host c is left out: it has the address of b, so it is the same machine
+hosts:2:1: left out, because their port or jump host is not known and other hosts have their address; add them by hand: a`},
+		"port by an argument": {"a ansible_host=gw ansible_ssh_args='-p 7'\nb ansible_host=gw ansible_ssh_args='-o Port=8'\nc ansible_host=gw ansible_ssh_args=-C\n", []string{"ok", "c"}, `
+hosts:2:19: ` + arguments + `
+hosts:3:19: ` + arguments + `
+hosts:4:19: ` + arguments + `
+hosts:2:1: left out, because their port or jump host is not known and other hosts have their address; add them by hand: a
+hosts:3:1: left out, because their port or jump host is not known and other hosts have their address; add them by hand: b`},
+		"the older name": {"a ansible_host=gw ansible_port='{{ x }}' ansible_ssh_port=7\nb ansible_host=gw\n", []string{"ok", "a", "b"}, `
+hosts:2:19: ansible_port ` + template},
+		"the only one": {"a ansible_host=gw ansible_port='{{ x }}'\n", []string{"ok", "a"}, `
+hosts:2:19: ansible_port ` + template},
+	} {
+		d := readAnsible(t, "ok\n"+c.text)
+		var hosts []string
+		for _, h := range load(t, d.Text).Hosts {
+			hosts = append(hosts, h.Name)
+		}
+		if got := "\n" + strings.Join(d.Remarks, "\n"); !slices.Equal(hosts, c.hosts) || got != c.remarks {
+			t.Errorf("%s: %v\n%s\nwant\n%s", name, hosts, got, c.remarks)
+		}
 	}
 }
