@@ -247,3 +247,13 @@ func TestForecastIsInTheHead(t *testing.T) {
 	}
 	wantTexts(t, writePage(t, events, htmlview.Journal{}), "<dt>Forecast of play etcd members</dt><dd>42m, until", "<dt>Forecast of play workers</dt><dd>none, because")
 }
+
+// TestPageNamesTheCommandForMoreChanges checks that a page without room for all changes has a command that can be typed.
+func TestPageNamesTheCommandForMoreChanges(t *testing.T) {
+	var s reporttest.Script
+	s.StartRun("--yes")
+	host := reporttest.OSPlan("worker-1", "worker", "", "")
+	host.Changes = reporttest.InDirectory("create", "/etc/many", 2003)
+	s.AddEvent(event.Event{Type: event.Planned, Plan: &engine.Plan{Hosts: []engine.HostPlan{host}}})
+	wantTexts(t, writePage(t, s.Events, htmlview.Journal{}), "And 3 more changes; <code>holdfast runs 20261121-080000-0001 --verbose</code> shows them.")
+}

@@ -23,7 +23,7 @@ type Writer struct {
 	Short bool // omit the time of each line
 	Plan  bool // show each plan
 	Terse bool // omit successful steps
-	Full  bool // show the begin and the end of every step
+	Full  bool // show everything: whole plans, and the begin and the end of every step
 
 	sum       *summary.Summary
 	pending   pendingHosts
@@ -47,7 +47,7 @@ func (p *Writer) Emit(e event.Event) error {
 func (p *Writer) EventLine(e event.Event, plan *engine.Plan) string {
 	if p.sum == nil {
 		p.sum = summary.New()
-		p.sum.Style = p.Style
+		p.sum.Style, p.sum.Full = p.Style, p.Full
 	}
 	if !isWhole(e) {
 		return ""
@@ -62,7 +62,10 @@ func (p *Writer) EventLine(e event.Event, plan *engine.Plan) string {
 		return p.withTime(e, p.maintenanceText(e))
 	}
 	p.sum.AddEvent(e)
-	folded, done := p.pending.addEvent(e)
+	folded, done := false, ""
+	if !p.Full {
+		folded, done = p.pending.addEvent(e)
+	}
 	if done != "" {
 		done = p.withTime(e, "  "+p.Style.Green(done))
 	}
@@ -171,7 +174,7 @@ func (p *Writer) planText(plan *engine.Plan) string {
 		return ""
 	}
 	var b strings.Builder
-	_ = planview.Write(&b, *plan, p.Style, false) // writing to a strings.Builder never fails
+	_ = planview.Write(&b, *plan, p.Style, p.Full) // writing to a strings.Builder never fails
 	return strings.TrimRight("plan\n"+b.String(), "\n")
 }
 

@@ -31,12 +31,12 @@ func (s *Summary) NextSteps(end event.RunEnd) (lines []string, command string) {
 		lines = append(lines, u.String())
 	}
 	if list := end.Verdict.Unfinished; len(list) > 0 {
-		for _, l := range planview.UnfinishedLines(list, false) {
+		for _, l := range planview.UnfinishedLines(list, s.Full) {
 			lines = append(lines, "unfinished: "+l)
 		}
 		lines = append(lines, planview.RecordLines(s.plan)...)
 	}
-	for _, g := range planview.GroupExclusions(s.unshownExclusions(end), false) {
+	for _, g := range planview.GroupExclusions(s.unshownExclusions(end), s.Full) {
 		lines = append(lines, string(g.Kind)+": "+g.Text)
 	}
 	if end.Exit == engine.ExitWork && len(s.plan.Drift) > 0 {

@@ -19,6 +19,7 @@ import (
 // step.
 type Summary struct {
 	Style termtext.Style // of the terminal for the end of the run
+	Full  bool           // shorten no list of hosts in the next steps
 
 	hosts      map[string]*hostSummary
 	clusters   map[string]*clusterSummary
