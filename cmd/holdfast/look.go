@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -43,13 +44,7 @@ func (w inventoryWriter) lookAtHosts(ctx context.Context, s *draft.Site) error {
 	defer opened.close()
 	look := hostLook{site: opened, found: map[string]draft.Found{}, running: map[string]hoststate.Processes{}}
 	facts := look.gatherFor(ctx, opened.inv.Hosts, "ostree")
-	for _, h := range opened.inv.Hosts {
-		if f := facts[h.Name]; f.Reached() {
-			look.reached = append(look.reached, h)
-		} else {
-			look.found[h.Name] = draft.Found{Unreachable: f.Unreachable}
-		}
-	}
+	look.sortAnswers(facts)
 	if err := ctx.Err(); err != nil {
 		return context.Cause(ctx)
 	}
@@ -63,7 +58,24 @@ func (w inventoryWriter) lookAtHosts(ctx context.Context, s *draft.Site) error {
 	return context.Cause(ctx)
 }
 
-// openDraft opens the site of an inventory that is not written yet.
+// sortAnswers tells the hosts that answered from the silent ones. Of several names of one machine, the first one counts.
+func (l *hostLook) sortAnswers(facts map[string]engine.Facts) {
+	names := map[string]string{} // by boot ID of the kernel
+	for _, h := range l.inv.Hosts {
+		f := facts[h.Name]
+		machine := f.BootID.Kernel()
+		switch first := names[machine]; {
+		case !f.Reached():
+			l.found[h.Name] = draft.Found{Unreachable: f.Unreachable}
+		case machine != "" && first != "":
+			l.found[h.Name] = draft.Found{SameAs: first}
+		default:
+			l.reached, names[machine] = append(l.reached, h), h.Name
+		}
+	}
+}
+
+// openDraft opens the site of an inventory that is not written yet. Its hosts are in the order of the draft.
 func (w inventoryWriter) openDraft(ctx context.Context, s draft.Site) (*site, error) {
 	d, err := draft.Make(s)
 	if err != nil {
@@ -83,6 +95,9 @@ func (w inventoryWriter) openDraft(ctx context.Context, s draft.Site) (*site, er
 	if err != nil {
 		return nil, fmt.Errorf("these hosts make no valid inventory, so nothing was written: %w", err)
 	}
+	slices.SortFunc(opened.inv.Hosts, func(a, b engine.Host) int {
+		return cmp.Compare(slices.Index(d.Names, a.Name), slices.Index(d.Names, b.Name))
+	})
 	opened.run.Holds = nil // there are no journals yet
 	return opened, nil
 }
@@ -93,7 +108,7 @@ func (l hostLook) gatherFor(ctx context.Context, hosts []engine.Host, driver str
 	for _, h := range hosts {
 		l.run.Desired[h.Name] = engine.Desired{OS: &engine.OS{Driver: driver}}
 	}
-	return l.run.GatherHosts(ctx)
+	return l.run.ReadHosts(ctx)
 }
 
 // forEachReached calls a function for each host that answered. The results are added in the order of

@@ -61,7 +61,8 @@ type Site struct {
 type Draft struct {
 	Text    string // HCL
 	Hosts   int
-	Silent  int // hosts that did not answer, which are comments
+	Names   []string // of the hosts, in the order of Site.Hosts
+	Silent  int      // hosts that did not answer, which are comments
 	Pools   []string
 	Remarks []string // parts that are left out, and changed names
 }
@@ -94,6 +95,7 @@ func Make(s Site) (Draft, error) {
 	for i := range hosts {
 		hosts[i].found = s.Found[hosts[i].Name]
 	}
+	hosts = m.dropSameMachines(hosts)
 	pools := m.groupHosts(hosts)
 	if len(m.errs) > 0 {
 		return Draft{}, m.errs
@@ -106,6 +108,9 @@ func Make(s Site) (Draft, error) {
 	shared := shareConnections(pools)
 	d := Draft{Text: formatInventory(s, shared, pools), Hosts: countAnswers(hosts), Remarks: m.remarks}
 	d.Silent = len(hosts) - d.Hosts
+	for _, h := range hosts {
+		d.Names = append(d.Names, h.Name)
+	}
 	for _, p := range pools {
 		d.Pools = append(d.Pools, p.name)
 	}

@@ -13,6 +13,7 @@ import (
 // Found has the answers of a host.
 type Found struct {
 	Unreachable string // why the host did not answer; "": it did
+	SameAs      string // host that is the same machine, so this one is left out
 	OS          OS     // that it runs; the zero value: not known
 	OSProblem   string // why the OS is not known
 	Cluster     string // etcd cluster of which it is a member
@@ -170,6 +171,16 @@ func namePools(parts []*pool, taken map[string]bool) {
 		}
 		taken[p.name] = true
 	}
+}
+
+// dropSameMachines leaves hosts out whose machine answered under the name of another host.
+func (m *maker) dropSameMachines(hosts []Host) []Host {
+	return slices.DeleteFunc(hosts, func(h Host) bool {
+		if h.found.SameAs != "" {
+			m.addRemark(h.At, "host %s is left out: it is the same machine as %s", h.Name, h.found.SameAs)
+		}
+		return h.found.SameAs != ""
+	})
 }
 
 func digestOf(o OS) string { return engine.OS{Commit: o.Commit, Image: o.Image}.Digest() }

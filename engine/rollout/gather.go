@@ -46,6 +46,11 @@ func (r *Run) GatherHosts(ctx context.Context) map[string]engine.Facts {
 	return newGatherer(r).gatherHosts(ctx)
 }
 
+// ReadHosts is GatherHosts for hosts that may be several names of one machine: each name keeps its facts.
+func (r *Run) ReadHosts(ctx context.Context) map[string]engine.Facts {
+	return newGatherer(r).readHosts(ctx)
+}
+
 // GatherClusters gathers every etcd cluster of the inventory that has a selected member.
 func (r *Run) GatherClusters(ctx context.Context) map[string]etcdfacts.ClusterFacts {
 	return newGatherer(r).gatherClusters(ctx, planner.ClustersConcerned(planner.Input{Request: planner.Request{Inventory: r.Inventory, Selected: r.Selected}}))
@@ -60,6 +65,15 @@ func (r *Run) GatherOtherClusters(ctx context.Context, known map[string]etcdfact
 }
 
 func (g *gatherer) gatherHosts(ctx context.Context) map[string]engine.Facts {
+	facts := g.readHosts(ctx)
+	for _, name := range engine.MarkSameMachines(facts) {
+		g.noteUnreachable(engine.Failure{Host: name, Step: "gather facts", Cause: facts[name].Unreachable})
+	}
+	g.recallHolds(ctx, facts)
+	return facts
+}
+
+func (g *gatherer) readHosts(ctx context.Context) map[string]engine.Facts {
 	var mu sync.Mutex
 	facts := make(map[string]engine.Facts, len(g.Inventory.Hosts))
 	workers := pool.New().WithMaxGoroutines(g.forkCount(gatherForks))
@@ -73,10 +87,6 @@ func (g *gatherer) gatherHosts(ctx context.Context) map[string]engine.Facts {
 		})
 	}
 	workers.Wait()
-	for _, name := range engine.MarkSameMachines(facts) {
-		g.noteUnreachable(engine.Failure{Host: name, Step: "gather facts", Cause: facts[name].Unreachable})
-	}
-	g.recallHolds(ctx, facts)
 	return facts
 }
 
