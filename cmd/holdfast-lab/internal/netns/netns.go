@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -89,23 +90,52 @@ func openNamespace(path string) (*os.File, error) {
 	return f, nil
 }
 
-// Up makes the namespace and its bridge unless they exist.
+// Up makes the namespace and its bridge unless they exist. If it fails, it leaves no namespace. It makes a namespace anew whose bridge
+// is not ready: a killed lab was making it.
 func (n Namespace) Up(ctx context.Context) error {
-	if exists, err := n.exists(); err != nil || exists {
+	exists, err := n.exists()
+	if err != nil {
 		return err
+	}
+	if exists {
+		ready, err := n.hasBridge()
+		if err != nil || ready {
+			return err
+		}
+		if err := n.Down(ctx); err != nil {
+			return err
+		}
 	}
 	for _, args := range [][]string{
 		{"netns", "add", string(n)},
 		{"-n", string(n), "link", "set", "lo", "up"},
 		{"-n", string(n), "link", "add", Bridge, "type", "bridge", "forward_delay", "0", "stp_state", "0"},
 		{"-n", string(n), "addr", "add", spec.Gateway + "/24", "dev", Bridge},
-		{"-n", string(n), "link", "set", Bridge, "up"},
+		{"-n", string(n), "link", "set", Bridge, "up"}, // the last, so that hasBridge shows that all commands have run
 	} {
 		if err := runIP(ctx, args...); err != nil {
-			return err
+			return errors.Join(err, n.Down(context.WithoutCancel(ctx))) // after Ctrl-C, too
 		}
 	}
 	return nil
+}
+
+// hasBridge reports whether the namespace has the bridge, up and with its address.
+func (n Namespace) hasBridge() (ready bool, err error) {
+	err = n.Do(func() error {
+		all, err := net.Interfaces()
+		if err != nil {
+			return fmt.Errorf("list interfaces of network namespace %s: %w", n, err)
+		}
+		i := slices.IndexFunc(all, func(i net.Interface) bool { return i.Name == Bridge && i.Flags&net.FlagUp != 0 })
+		if i < 0 {
+			return nil
+		}
+		addresses, err := all[i].Addrs()
+		ready = slices.ContainsFunc(addresses, func(a net.Addr) bool { return a.String() == spec.Gateway+"/24" })
+		return err
+	})
+	return ready, err
 }
 
 // Down removes the namespace and everything in it.
@@ -116,7 +146,8 @@ func (n Namespace) Down(ctx context.Context) error {
 	return runIP(ctx, "netns", "del", string(n))
 }
 
-func runIP(ctx context.Context, args ...string) error {
+// runIP runs ip(8). Tests replace it.
+var runIP = func(ctx context.Context, args ...string) error {
 	out, err := exec.CommandContext(ctx, "ip", args...).CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("ip %s: %w: %s", strings.Join(args, " "), err, strings.TrimSpace(string(out)))
