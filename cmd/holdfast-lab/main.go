@@ -17,7 +17,7 @@ import (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := catchSignals(context.Background())
 	defer stop()
 	err := rootCommand().ExecuteContext(ctx)
 	if err == nil {
@@ -30,6 +30,15 @@ func main() {
 	}
 	fmt.Fprintln(os.Stderr, "holdfast-lab:", err)
 	os.Exit(1)
+}
+
+// catchSignals returns a context that ends at Ctrl-C, at SIGTERM, and when the terminal is lost.
+func catchSignals(parent context.Context) (ctx context.Context, stop func()) {
+	ending := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) { // under nohup it is ignored
+		ending = append(ending, syscall.SIGHUP)
+	}
+	return signal.NotifyContext(parent, ending...)
 }
 
 // exitStatus is the exit status of a command that was run on behalf of the

@@ -21,14 +21,17 @@ type DiskWatch struct {
 	err     error
 }
 
-// WatchDisk starts to sync a file in dir.
+// WatchDisk starts to sync a file in dir. The file has no name, so that a program that is killed leaves none.
 func WatchDisk(dir string) (*DiskWatch, error) {
 	f, err := os.CreateTemp(dir, "disk-watch-")
 	if err != nil {
 		return nil, err
 	}
+	if err := os.Remove(f.Name()); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
 	w := &DiskWatch{stop: make(chan struct{})}
-	w.syncing.Go(func() { w.err = errors.Join(w.syncUntilStopped(f), f.Close(), os.Remove(f.Name())) })
+	w.syncing.Go(func() { w.err = errors.Join(w.syncUntilStopped(f), f.Close()) })
 	return w, nil
 }
 
