@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,7 +38,7 @@ func testCommand(open opener) *cobra.Command {
 	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "print the log of every scenario, not only of those that fail")
 	suite.addTo(cmd)
 	cmd.Flags().StringVar(&part, "part", "", "run only part I of N parts that take about the same time, as I/N")
-	cmd.Flags().IntVar(&o.jobs, "jobs", 0, "how many scenarios run side by side; 0: as many as the machine has processors, or memory for")
+	cmd.Flags().IntVar(&o.jobs, "jobs", 0, "how many scenarios run side by side; 0: as many as the machine has processors, or memory and disk space for")
 	cmd.Flags().BoolVar(&o.keep, "keep", false, "leave the last lab up; scenarios run one after the other")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if list {
@@ -95,20 +96,25 @@ type runOptions struct {
 	keep bool
 }
 
-// countJobs returns how many labs the scenarios use. shared is the number of scenarios that can run side by side.
-func (o runOptions) countJobs(shared int) (int, error) {
+// countJobs returns how many labs in a folder the scenarios use. shared is the number of scenarios that can run side by side. It returns
+// an error if the folder has no room for one lab.
+func (o runOptions) countJobs(dir string, shared int) (int, error) {
+	memory, err := idle.AvailableMemory()
+	if err != nil {
+		return 0, err
+	}
+	disk, err := idle.FreeDisk(dir)
+	if err != nil {
+		return 0, err
+	}
+	jobs, err := scenario.ChooseJobs(runtime.NumCPU(), memory, disk)
+	if err != nil {
+		return 0, fmt.Errorf("make a lab in %s: %w; free some (holdfast-lab down removes hosts), or name another folder with --dir", dir, err)
+	}
 	if o.keep {
 		return 1, nil
 	}
-	jobs := o.jobs
-	if jobs == 0 {
-		memory, err := idle.AvailableMemory()
-		if err != nil {
-			return 0, err
-		}
-		jobs = scenario.ChooseJobs(runtime.NumCPU(), memory)
-	}
-	return max(1, min(jobs, shared)), nil
+	return max(1, min(cmp.Or(o.jobs, jobs), shared)), nil
 }
 
 func runScenarios(cmd *cobra.Command, open opener, r *scenario.Runner, o runOptions) error {
@@ -116,18 +122,18 @@ func runScenarios(cmd *cobra.Command, open opener, r *scenario.Runner, o runOpti
 	if err != nil {
 		return err
 	}
-	jobs, err := o.countJobs(shared)
+	l, release, err := openReserved(open, cmd)
+	if err != nil {
+		return err
+	}
+	defer release()
+	jobs, err := o.countJobs(l.Dir(), shared)
 	if err != nil {
 		return err
 	}
 	if jobs == 1 { // the scenarios with suites of their own build the images
 		suites = suites[:1]
 	}
-	l, release, err := openReserved(open, cmd)
-	if err != nil {
-		return err
-	}
-	defer release()
 	for _, suite := range suites {
 		if err := l.Prepare(cmd.Context(), suite); err != nil {
 			return err

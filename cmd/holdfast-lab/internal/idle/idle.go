@@ -13,6 +13,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"holdfast/cmd/holdfast-lab/internal/lab"
 )
 
@@ -115,6 +117,15 @@ func ReadProcessors() (Processors, error) {
 		p.all += n
 	}
 	return p, nil
+}
+
+// FreeDisk returns how many bytes users can still write to the filesystem of a folder.
+func FreeDisk(dir string) (int64, error) {
+	var about unix.Statfs_t
+	if err := unix.Statfs(dir, &about); err != nil {
+		return 0, fmt.Errorf("read free disk space of %s: %w", dir, err)
+	}
+	return int64(about.Bavail) * about.Bsize, nil
 }
 
 // AvailableMemory returns how many bytes programs can still use without swapping.

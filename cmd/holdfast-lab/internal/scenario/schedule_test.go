@@ -164,13 +164,25 @@ func TestDurationsOfMistakes(t *testing.T) {
 }
 
 func TestJobsFitTheMachine(t *testing.T) {
+	const gib = 1 << 30
 	for _, c := range []struct {
-		processors int
-		memory     int64
-		want       int
-	}{{2, 20 << 30, 2}, {2, 5 << 30, 1}, {1, 64 << 30, 1}, {8, 17 << 30, 4}, {4, 1 << 30, 1}} {
-		if got := ChooseJobs(c.processors, c.memory); got != c.want {
-			t.Errorf("%d processors, %d bytes: %d, not %d", c.processors, c.memory, got, c.want)
+		processors   int
+		memory, disk int64
+		want         int // 0: an error
+	}{
+		{2, 20 * gib, 90 * gib, 2},
+		{2, 5 * gib, 90 * gib, 1},
+		{1, 64 * gib, 90 * gib, 1},
+		{8, 17 * gib, 90 * gib, 4},
+		{4, 1 * gib, 90 * gib, 1},
+		{8, 64 * gib, 13 * gib, 3},
+		{8, 64 * gib, 4 * gib, 1},
+		{8, 64 * gib, 4*gib - 1, 0},
+		{1, 1 * gib, 0, 0},
+	} {
+		got, err := ChooseJobs(c.processors, c.memory, c.disk)
+		if got != c.want || (err == nil) != (c.want > 0) {
+			t.Errorf("%d processors, %d and %d bytes: %d, %v, not %d", c.processors, c.memory, c.disk, got, err, c.want)
 		}
 	}
 }
