@@ -76,9 +76,23 @@ func cmdOn(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	s := stageOf(ts)
 	err := ts.Exec(s.Self, "--dir", s.Lab.Dir(), "ssh", args[0], strings.Join(args[1:], " "))
-	if (exitCode(ts, err) == 0) == neg {
+	if err := judgeOn(exitCode(ts, err), neg); err != nil {
 		ts.Fatalf("on %s: %v", args[0], err)
 	}
+}
+
+// judgeOn returns an error unless a command on a host has ended as the script demands. With neg, the command itself must have failed: 255
+// is the exit code of ssh without a connection, -1 that of an ssh that was killed, and a shell returns 126 and 127 without a program to run.
+func judgeOn(code int, neg bool) error {
+	switch {
+	case neg && code == 0:
+		return errors.New("the command succeeded")
+	case neg && slices.Contains([]int{-1, 126, 127, 255}, code):
+		return fmt.Errorf("the command did not run, or its end is unknown: exit code %d", code)
+	case !neg && code != 0:
+		return fmt.Errorf("exit code %d", code)
+	}
+	return nil
 }
 
 func (s *stage) asRoot(h *lab.Host, script string) error {
