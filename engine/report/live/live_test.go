@@ -15,9 +15,11 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"holdfast/engine"
 	"holdfast/engine/event"
 	"holdfast/engine/longtest"
 	"holdfast/engine/report"
+	"holdfast/engine/report/lines"
 	"holdfast/engine/report/live"
 	"holdfast/engine/report/reporttest"
 	"holdfast/engine/report/termtext"
@@ -39,20 +41,28 @@ func TestMain(m *testing.M) {
 func showLive(how string) {
 	caught := make(chan os.Signal, 2)
 	signal.Notify(caught, os.Interrupt)
-	live := live.New(os.Stdout, termtext.Style{Colour: true}, false)
+	live := live.New(os.Stdout, termtext.Style{Colour: true}, how == "failure")
 	defer live.Close()
-	for _, e := range reporttest.ExampleRun() {
+	for _, e := range halfABatch() {
 		if err := live.Emit(e); err != nil {
 			os.Exit(1)
-		}
-		if e.Type == event.StepStarted && e.Step == "wait for boot" {
-			break
 		}
 	}
 	if how == "panic" {
 		panic("a bug")
 	}
 	<-caught
+	if how == "failure" {
+		for _, e := range longFailure() {
+			if err := live.Emit(e); err != nil {
+				os.Exit(1)
+			}
+		}
+		live.Close()
+		fmt.Println("all was shown")
+		<-caught // unread output is lost when this program ends
+		os.Exit(0)
+	}
 	if how == "question" {
 		plan := reporttest.RollingPlan()
 		if err := live.Emit(event.Event{Type: event.Planned, Plan: &plan}); err != nil {
@@ -76,6 +86,59 @@ func showLive(how string) {
 	fmt.Println("ended")
 	<-caught // unread output is lost when this program ends
 	os.Exit(0)
+}
+
+// halfABatch returns the events of a run until a host reboots.
+func halfABatch() []event.Event {
+	events := reporttest.ExampleRun()
+	for i, e := range events {
+		if e.Type == event.StepStarted && e.Step == "wait for boot" {
+			return events[:i+1]
+		}
+	}
+	return nil
+}
+
+// longFailure returns a failure with more lines than the terminal has, one of which is wider than the terminal, a warning right after
+// it, and the plan of the next play.
+func longFailure() []event.Event {
+	var stderr []string
+	for i := range 30 {
+		stderr = append(stderr, fmt.Sprintf("line %02d", i))
+	}
+	stderr[7] += " " + strings.Repeat("wide ", 31) + "end"
+	plan := reporttest.RollingPlan()
+	return []event.Event{
+		{Type: event.HostFailed, Host: "etcd-1", Failure: &engine.Failure{Host: "etcd-1", Step: "wait for boot", Cause: "it is off", Stderr: strings.Join(stderr, "\n"), Hint: "look at it"}},
+		{Type: event.Warned, Message: "the clock is wrong"},
+		{Type: event.Planned, Plan: &plan},
+		{Type: event.Warned, Message: "after the plan"},
+	}
+}
+
+// TestLiveKeepsLongOutput checks that lines that do not fit on the terminal at once are all there, in order, and that no line or
+// status overwrites them.
+func TestLiveKeepsLongOutput(t *testing.T) {
+	p := startOnTerminal(t, "failure")
+	p.awaitText("wait for boot")
+	p.pressKey("\x03")
+	p.awaitText("all was shown")
+	p.pressKey("\x03")
+	seen := onScreen(p.readRest())
+	var want strings.Builder
+	plain := lines.Writer{W: &want, Short: true, Terse: true, Plan: true}
+	for _, e := range append(halfABatch(), longFailure()...) {
+		if err := plain.Emit(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := strings.ReplaceAll(clock.ReplaceAllString(seen, ""), "\n", "")
+	if text := strings.ReplaceAll(want.String(), "\n", ""); !strings.Contains(got, text) {
+		t.Errorf("lines are missing, or in another order:\n%s\nwanted\n%s", seen, want.String())
+	}
+	if strings.Contains(seen, "done 0/") {
+		t.Errorf("the status is among the lines:\n%s", seen)
+	}
 }
 
 // terminal is a pseudo terminal that runs a program.

@@ -6,6 +6,8 @@ import (
 	"strings"
 )
 
+const columns = 80
+
 // screen is a terminal with the few functions that the live status uses.
 type screen struct {
 	gone, lines [][]rune
@@ -23,6 +25,10 @@ func (s *screen) putRune(r rune) {
 			s.row--
 		}
 	default:
+		if s.column == columns {
+			s.column = 0
+			s.putRune('\n')
+		}
 		l := s.lines[s.row]
 		for len(l) <= s.column {
 			l = append(l, ' ')
@@ -52,6 +58,7 @@ func (s *screen) readEscape(sequence string) {
 	case "D":
 		s.column = max(0, s.column-n)
 	case "J", "K":
+		s.column = min(s.column, columns-1) // so the last letter of a full line is erased
 		s.lines[s.row] = s.lines[s.row][:min(s.column, len(s.lines[s.row]))]
 		if m[2] == "J" {
 			clear(s.lines[s.row+1:])

@@ -66,6 +66,7 @@ func (l *View) Close() {
 func (l *View) startStatus() {
 	l.live = newViewport(l.status, l.out, time.Now())
 	l.wait.Go(l.live.run)
+	l.live.awaitFrame()
 }
 
 func (l *View) stopStatus() {

@@ -15,6 +15,7 @@ import (
 type viewport struct {
 	program *tea.Program
 	out     io.Writer
+	frame   *frame
 	ended   chan struct{} // closed when the program has ended
 }
 
@@ -23,7 +24,8 @@ type viewport struct {
 var silentEnvironment = []string{"TERM=xterm-256color", "SSH_TTY=none"}
 
 func newViewport(b *Status, out io.Writer, now time.Time) *viewport {
-	return &viewport{program: newProgram(screen{status: b, now: now}, out), out: out, ended: make(chan struct{})}
+	f := &frame{sized: make(chan struct{}), drawn: make(chan struct{})}
+	return &viewport{program: newProgram(screen{status: b, now: now, frame: f}, f.watchDrawing(out)), out: out, frame: f, ended: make(chan struct{})}
 }
 
 func newProgram(model tea.Model, out io.Writer) *tea.Program {
@@ -37,6 +39,17 @@ func (w *viewport) run() {
 	_, _ = w.program.Run()
 }
 
+// awaitFrame waits until the first frame is on the terminal, or the program has ended. A line that bubbletea prints earlier overwrites
+// the lines above.
+func (w *viewport) awaitFrame() {
+	for _, c := range []chan struct{}{w.frame.sized, w.frame.drawn} {
+		select {
+		case <-c:
+		case <-w.ended:
+		}
+	}
+}
+
 // showEvent prints the line of an event, if it has one, above the status.
 func (w *viewport) showEvent(line string, e event.Event) {
 	select {
@@ -48,7 +61,9 @@ func (w *viewport) showEvent(line string, e event.Event) {
 	default:
 	}
 	if line != "" {
-		w.program.Send(tea.Println(line)()) // the Println method of the program would block after its end
+		for _, row := range splitRows(line, int(w.frame.width.Load())) {
+			w.program.Send(tea.Println(row)()) // the Println method of the program would block after its end
+		}
 	}
 	w.program.Send(e)
 }
@@ -69,6 +84,7 @@ type endOfEvents struct{}
 // screen is the model of bubbletea for the live status.
 type screen struct {
 	status *Status
+	frame  *frame
 	now    time.Time
 	size   Size
 	ended  bool
@@ -93,6 +109,7 @@ func (s screen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return s, clockTick()
 	case tea.WindowSizeMsg:
 		s.size = Size{m.Width, m.Height}
+		s.frame.setWidth(m.Width)
 	case endOfEvents:
 		s.ended = true
 		return s, tea.Quit

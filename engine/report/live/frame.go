@@ -1,0 +1,74 @@
+package live
+
+import (
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/charmbracelet/x/ansi"
+)
+
+// frame tells the writer of lines how the terminal is. The program of bubbletea sets it.
+type frame struct {
+	width        atomic.Int64  // columns; 0: not known
+	sized, drawn chan struct{} // closed when the width is known, and when the first frame was written
+	size, draw   sync.Once
+}
+
+func (f *frame) setWidth(columns int) {
+	f.width.Store(int64(columns))
+	f.size.Do(func() { close(f.sized) })
+}
+
+// watchDrawing returns a writer that notes the first output. A file stays a file, so that bubbletea asks for the size of the terminal.
+func (f *frame) watchDrawing(out io.Writer) io.Writer {
+	if file, ok := out.(*os.File); ok {
+		return watchedFile{file, f}
+	}
+	return watchedWriter{out, f}
+}
+
+type watchedWriter struct {
+	io.Writer
+	frame *frame
+}
+
+// Write writes, and notes that it has.
+func (w watchedWriter) Write(b []byte) (int, error) {
+	defer w.frame.noteDrawing()
+	return w.Writer.Write(b)
+}
+
+type watchedFile struct {
+	*os.File
+	frame *frame
+}
+
+// Write writes, and notes that it has.
+func (w watchedFile) Write(b []byte) (int, error) {
+	defer w.frame.noteDrawing()
+	return w.File.Write(b)
+}
+
+func (f *frame) noteDrawing() { f.draw.Do(func() { close(f.drawn) }) }
+
+// splitRows splits a text into rows that bubbletea prints one by one. It makes room for all rows of a text at once, so it overwrites
+// the rows for which the terminal has no room. A row is narrower than the terminal, because the erasure after a full row takes its last
+// letter. No colour lasts after a row, because the status follows. An empty row gets a space, because bubbletea would not print it.
+func splitRows(text string, columns int) []string {
+	if columns > 1 {
+		text = ansi.Hardwrap(text, columns-1, true)
+	}
+	rows := strings.Split(text, "\n")
+	for i, row := range rows {
+		switch {
+		case row == "":
+			rows[i] = " "
+		case strings.Contains(row, "\x1b"):
+			rows[i] += ansi.ResetStyle
+		}
+	}
+	return rows
+}
