@@ -133,24 +133,37 @@ func (k Keeper) judgeOwn(reply engine.Output, err error, task, heldPrefix string
 // notOurs begins the cause of a failure because the run has lost its hold to somebody else.
 const notOurs = "the hold is not ours any more: "
 
-// failTries is how often Fail tries to write while another script has the lock of the hold, each time for the 30 s that a
-// script waits for it. The other script may be a command of a playbook that runs on after its connection was lost, by default
-// for up to 5 minutes.
-const failTries = 12
+// busyTries is how often a script that ends the work of a run on a host is tried while another script has the lock of the
+// hold, each time for the 30 s that a script waits for it. The other script may be a command of a playbook that runs on after
+// its connection was lost, by default for up to 5 minutes.
+const busyTries = 12
+
+// LockTime is how long Fail and Release wait for the lock of the hold, if their context allows that.
+const LockTime = busyTries * 30 * time.Second
+
+// runWhenFree runs a script, and tries it again while another script has the lock. If the context ends meanwhile, it returns
+// the last reply of the host, which names the other script.
+func (k Keeper) runWhenFree(ctx context.Context, host string, s Script) (engine.Output, error) {
+	reply, err := k.Run(ctx, host, s)
+	for n := 1; n < busyTries && err == nil && reply.Code == hostscript.ScriptBusy && ctx.Err() == nil; n++ {
+		next, nextErr := k.Run(ctx, host, s)
+		if nextErr != nil && ctx.Err() != nil {
+			break
+		}
+		reply, err = next, nextErr
+	}
+	return reply, err
+}
 
 // Fail writes the cause of a failure, its step and its NotBooted into the hold of the run of Owner, which then has no end.
 func (k Keeper) Fail(ctx context.Context, host string, f engine.Failure) error {
-	script := Script{FailScript, hostscript.FailHoldScript(k.Owner, f.Cause, f.Step, f.NotBooted), writeTimeout}
-	reply, err := k.Run(ctx, host, script)
-	for n := 1; n < failTries && err == nil && reply.Code == hostscript.ScriptBusy && ctx.Err() == nil; n++ {
-		reply, err = k.Run(ctx, host, script)
-	}
+	reply, err := k.runWhenFree(ctx, host, Script{FailScript, hostscript.FailHoldScript(k.Owner, f.Cause, f.Step, f.NotBooted), writeTimeout})
 	return k.judgeReply(reply, err, "write the reason into the hold", "")
 }
 
 // Release ends the hold of the run of Owner. A host without a hold is not an error.
 func (k Keeper) Release(ctx context.Context, host string, r engine.Release) error {
-	reply, err := k.Run(ctx, host, Script{ReleaseScript, hostscript.ReleaseScript(k.Owner, r), helpersTimeout})
+	reply, err := k.runWhenFree(ctx, host, Script{ReleaseScript, hostscript.ReleaseScript(k.Owner, r), helpersTimeout})
 	return k.judgeReply(reply, err, "release the hold", notOurs)
 }
 

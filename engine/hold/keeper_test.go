@@ -101,8 +101,27 @@ func TestBusyLockIsNoLostHold(t *testing.T) {
 		if strings.Contains(f.Cause, "gone") || strings.Contains(f.Cause, "not ours") || strings.Contains(f.Cause, "has ended") {
 			t.Errorf("%s: %s", name, f.Cause)
 		}
-		if want := map[bool]int{true: 12, false: 1}[name == "fail"]; tries != want {
+		if want := map[bool]int{true: 12, false: 1}[name == "fail" || name == "release"]; tries != want {
 			t.Errorf("%s: tried %d times, not %d", name, tries, want)
+		}
+	}
+}
+
+// TestBusyLockOutlastsTheStep: if the time of the caller ends during another try, the error still names who has the lock.
+func TestBusyLockOutlastsTheStep(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"fail", "release"} {
+		ctx, cancel := context.WithCancel(t.Context())
+		k, tries := keepWith(engine.Output{}, nil), 0
+		k.Run = func(context.Context, string, hold.Script) (engine.Output, error) {
+			if tries++; tries == 2 {
+				cancel()
+				return engine.Output{}, ctx.Err()
+			}
+			return engine.Output{Code: hostscript.ScriptBusy, Stderr: "hold: for 30 s the host has been busy with run r1; nothing was done, try again when that is over\n"}, nil
+		}
+		if err := calls[name](k, ctx); err == nil || !strings.Contains(err.Error(), "busy with run r1") || tries != 2 {
+			t.Errorf("%s, after %d tries: %v", name, tries, err)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/event"
+	"holdfast/engine/hold"
 	"holdfast/engine/rollout"
 	"holdfast/engine/simulator"
 )
@@ -158,6 +159,11 @@ func TestHostGivenBackIsNotLost(t *testing.T) {
 		first, second := site.Bastion("run-1"), site.Bastion("run-2")
 		end := applyRun(first, func(r *rollout.Run) { r.Selected = func(h engine.Host) bool { return h.Name == "worker-0" } })
 		failOnErrors(t, checkEnd(end, engine.ExitFailed, "no space left on device"), checkFree(h))
+		for _, e := range first.Events() {
+			if e.Type == event.StepStarted && e.Step == "release" && e.Limit < engine.Duration(hold.LockTime) {
+				t.Errorf("the release may take %s, less than it waits for the lock of the hold", e.Limit)
+			}
+		}
 		h.Cut()
 		end = applyRun(second, successorOf(first))
 		failOnErrors(t, checkEnd(end, engine.ExitUnreachable), checkLaws(site))

@@ -149,7 +149,7 @@ func (h *hostRun) undoAndRelease(ctx context.Context, failure *engine.Failure) (
 			return h.keepHeld(ctx, failure)
 		}
 	}
-	release := engine.Step{Name: "release", On: h.hp.Host, Do: engine.Op{Release: &engine.Release{}}, Timeout: engine.Duration(time.Minute)}
+	release := engine.Step{Name: "release", On: h.hp.Host, Do: engine.Op{Release: &engine.Release{}}, Timeout: engine.Duration(time.Minute + hold.LockTime)}
 	switch f := h.runUndoStep(ctx, h.hp, release); {
 	case f != nil && f.Kind == engine.HeldFailure:
 		return event.HoldLostOutcome, "its hold could not be released: " + f.Cause
