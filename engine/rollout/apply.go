@@ -104,6 +104,9 @@ func (l *playLoop) applyPlays(ctx context.Context) (last []engine.Plan, err erro
 		if f := exceededBudgetFailure(plan.ExceededBudget); f != nil {
 			return last, f
 		}
+		if err := l.steps.mayGoOn(ctx); err != nil {
+			return last, err
+		}
 	}
 	return last, nil
 }
@@ -136,6 +139,9 @@ func (l *playLoop) applyPlay(ctx context.Context) (engine.Plan, error) {
 	}
 	if !plan.HasWork() {
 		return plan, nil
+	}
+	if err := l.steps.mayGoOn(ctx); err != nil { // nobody is asked after a stop
+		return plan, err
 	}
 	asked := l.Clock.Now()
 	if l.Approve != nil {

@@ -75,7 +75,15 @@ func TestStoppedBetweenPlays(t *testing.T) {
 						stop()
 					}
 				}
-				end := applyRun(b, withSimulatedPlays(one, two), func(r *rollout.Run) { r.Soft = soft })
+				asked := map[string]int{}
+				end := applyRun(b, withSimulatedPlays(one, two), func(r *rollout.Run) {
+					r.Soft = soft
+					r.Approve = func(_ context.Context, plan engine.Plan) error { asked[plan.Play]++; return nil }
+				})
+				planned := slices.ContainsFunc(b.Events(), func(e event.Event) bool { return e.Plan != nil && e.Plan.Play == two.Name })
+				if c.stops && (planned || asked[two.Name] > 0) {
+					t.Errorf("after the stop, the second play is planned (%v) and asked about: %v", planned, asked)
+				}
 				failOnErrors(t, checkEnd(end, c.exit), checkNotBegun(end, two.Name), checkLaws(site), checkUntouched(site.Host("y-0")), checkUntouched(site.Host("y-1")))
 				if !slices.Equal(end.Updated, []string{"x-0", "x-1"}) {
 					t.Errorf("updated: %q", end.Updated)
