@@ -81,7 +81,7 @@ func (r *stepRunner) checkQuorum(ctx context.Context, hp engine.HostPlan, q engi
 		if st.IsAway() {
 			away = append(away, f.Host)
 		}
-		if st.IsHeldByOther() {
+		if st.IsHeldByOther() && !h.Leaving { // nobody holds a host that leaves the site, so waiting would not help
 			foreign = append(foreign, f.Host)
 		}
 	}

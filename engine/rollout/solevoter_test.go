@@ -2,6 +2,7 @@ package rollout_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -72,5 +73,23 @@ func TestNoOutageOfAnotherVoter(t *testing.T) {
 			t.Errorf("it was rebooted: %+v", st)
 		}
 		failOnErrors(t, checkLaws(site))
+	})
+}
+
+// TestLeavingHostsHoldNothing: the last voter of a cluster that was shrunk goes down after its hold is taken. The hosts that leave the site
+// are not held by anybody, so nobody waits for them: the run is unsafe, and not refused.
+func TestLeavingHostsHoldNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site := newSite(shrunkCluster())
+		s := failureWorld{Site: site, run: site.Bastion("run-1")}
+		s.doAtStep("etcd-0", "check quorum", site.Host("etcd-0").StopEtcd)
+		end := applyRun(s.run, runSerially)
+		if err := checkEnd(end, engine.ExitFailed); err != nil {
+			t.Errorf("%v\n%s", err, runTranscript(s.run))
+		}
+		if text := findingsText(end); strings.Contains(text, "held: ") {
+			t.Errorf("hosts that leave count as held:\n%s", text)
+		}
+		failOnErrors(t, checkNotRebooted(site.Host("etcd-0")), checkLaws(site))
 	})
 }
