@@ -12,6 +12,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -43,7 +44,12 @@ func showLive(how string) {
 	signal.Notify(caught, os.Interrupt)
 	live := live.New(os.Stdout, termtext.Style{Colour: true}, how == "failure")
 	defer live.Close()
-	for _, e := range halfABatch() {
+	events := halfABatch()
+	if how == "first step" {
+		plan := reporttest.RollingPlan()
+		events = []event.Event{{Type: event.Planned, Plan: &plan}, {Type: event.StepStarted, Step: "gate no alerts", Time: time.Now()}}
+	}
+	for _, e := range events {
 		if err := live.Emit(e); err != nil {
 			os.Exit(1)
 		}
@@ -75,7 +81,8 @@ func showLive(how string) {
 	if err := live.Emit(event.Event{Type: event.Interrupted, Message: "stopping softly"}); err != nil {
 		os.Exit(1)
 	}
-	if err := live.Emit(event.Event{Type: event.StepProgress, Host: "etcd-1", Step: "wait for boot", Message: "the board lives"}); err != nil {
+	last := events[len(events)-1]
+	if err := live.Emit(event.Event{Type: event.StepProgress, Host: last.Host, Step: last.Step, Message: "the board lives"}); err != nil {
 		os.Exit(1)
 	}
 	<-caught
@@ -250,6 +257,21 @@ func TestLiveLeavesCtrlC(t *testing.T) {
 	seen := strings.TrimSpace(strings.ReplaceAll(clock.ReplaceAllString(onScreen(p.readRest()), ""), "^C", ""))
 	if want := "etcd-1, worker-01\nstopping softly\nstopping at once\nended"; !strings.HasSuffix(seen, want) {
 		t.Errorf("the board is not gone, or took lines with it:\n%s", seen)
+	}
+}
+
+// TestLiveShowsTheFirstStep checks that the live status shows the steps of a run from the first one on: a gate or a snapshot before
+// the first staging or batch may take minutes.
+func TestLiveShowsTheFirstStep(t *testing.T) {
+	p := startOnTerminal(t, "first step")
+	p.awaitText("gate no alerts")
+	p.pressKey("\x03")
+	p.awaitText("the board lives")
+	p.pressKey("\x03")
+	p.awaitText("ended")
+	p.pressKey("\x03")
+	if seen := onScreen(p.readRest()); strings.Contains(seen, "gate no alerts ") {
+		t.Errorf("the live status is still there:\n%s", seen)
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 )
 
 // View shows a run on a terminal. It writes the lines of a terse lines.Writer.
-// Below them it shows the live status, from the first staging or batch to the
+// Below them it shows the live status, from the first step, staging or batch after a plan to the
 // end of the run, or to the next plan about which the operator is asked. It reads no input, handles no signals, and sends no queries
 // to the terminal. It waits for the terminal, so a report.Queue stands before it.
 type View struct {
@@ -22,9 +22,10 @@ type View struct {
 	status *Status
 	out    io.Writer
 
-	mu   sync.Mutex
-	live *viewport // nil while no live status is shown
-	wait conc.WaitGroup
+	mu      sync.Mutex
+	planned bool      // there is a plan; the steps after it are approved
+	live    *viewport // nil while no live status is shown
+	wait    conc.WaitGroup
 }
 
 // New returns a View that shows a run on out, which must be a terminal.
@@ -47,8 +48,16 @@ func (l *View) Emit(e event.Event) error {
 	}
 	l.status.AddEvent(safe)
 	_, err := io.WriteString(l.out, line)
-	if e.Type == event.StageStarted || e.Type == event.BatchStarted {
+	switch e.Type {
+	case event.Planned:
+		l.planned = true
+	case event.StepStarted:
+		if l.planned {
+			l.startStatus()
+		}
+	case event.StageStarted, event.BatchStarted:
 		l.startStatus()
+	default: // the status waits for work
 	}
 	return err
 }
