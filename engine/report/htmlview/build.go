@@ -172,8 +172,12 @@ func (v *View) addNext(p *page, j Journal) {
 	if end == nil {
 		end = v.assumeEnd()
 		text := "Run the same command again: it adopts the holds of this run, and continues."
-		if hosts := v.heldHosts(); len(hosts) > 0 {
-			text += " Until then these hosts stay held: " + strings.Join(textutil.FoldNames(hosts), ", ") + "."
+		held, unknown := v.sum.HoldsLeft()
+		if len(held) > 0 {
+			text += " Until then these hosts stay held: " + strings.Join(textutil.FoldNames(held), ", ") + "."
+		}
+		if len(unknown) > 0 {
+			text += " These may be held, as the run was about to hold them: " + strings.Join(textutil.FoldNames(unknown), ", ") + "."
 		}
 		p.Next = append(p.Next, text)
 	}
@@ -195,16 +199,6 @@ func (v *View) assumeEnd() *event.RunEnd {
 	v.figures.AddTo(end)
 	v.sum.AssumeEnd(end)
 	return end
-}
-
-func (v *View) heldHosts() []string {
-	var hosts []string
-	for _, r := range v.sum.Results() {
-		if r.StillHeld {
-			hosts = append(hosts, r.Host)
-		}
-	}
-	return hosts
 }
 
 func (v *View) listPools() []poolRow {

@@ -131,6 +131,29 @@ func TestKilledPlaybook(t *testing.T) {
 	}
 }
 
+// TestKilledRunNamesHolds checks that the page of a killed run names the hosts that stay held, also those of an earlier run that it had
+// not come to, and apart from them the hosts that may be held.
+func TestKilledRunNamesHolds(t *testing.T) {
+	var s reporttest.Script
+	s.StartRun("--yes")
+	var p engine.Plan
+	for i := range 6 {
+		hp := reporttest.OSPlan(fmt.Sprintf("worker-%d", i), "worker", "", "")
+		if i >= 3 {
+			hp.Adopt = "20261120-080000-0001"
+		}
+		p.Hosts = append(p.Hosts, hp)
+	}
+	s.AddEvent(event.Event{Type: event.Planned, Plan: &p})
+	s.RebootHost("worker-0", time.Minute)
+	s.RunStep("worker-1", "hold", s.At, time.Second)
+	s.AddEvent(event.Event{Type: event.StepStarted, Host: "worker-2", Step: "hold", Kind: engine.HoldStep})
+	s.AddEvent(event.Event{Type: event.StepStarted, Host: "worker-3", Step: "hold", Kind: engine.HoldStep})
+	s.RebootHost("worker-4", time.Minute)
+	page := writePage(t, s.Events, htmlview.Journal{})
+	wantTexts(t, page, "Until then these hosts stay held: worker-[1,3,5]. These may be held, as the run was about to hold them: worker-2.")
+}
+
 // memberEvents returns a change of members that has replaced one member.
 func memberEvents(command string) []event.Event {
 	var events []event.Event

@@ -41,6 +41,8 @@ type hostSummary struct {
 	staged      engine.Duration
 	held        time.Time       // begin of the hold; zero while the host is not held
 	heldFor     engine.Duration // total time from hold to release, or until the run noticed that it lost the hold
+	takesHold   bool            // the step that holds the host has begun, and nothing tells how it ended
+	adopts      bool            // the host has the hold of a dead run, which the run is to adopt
 	neverHeld   bool            // nothing disrupted the host
 	last        time.Time       // begin of the last step
 	updated     bool            // all work that has begun is done
@@ -126,7 +128,8 @@ func (s *Summary) addPlan(p engine.Plan) {
 	}
 	s.plan, s.plays.shown, s.plays.begun = p, s.plays.shown+1, false
 	for _, hp := range p.Hosts {
-		s.hostNamed(hp.Host).due = &plannedWork{planview.DescribeWork(hp), hp.FallsBack()}
+		h := s.hostNamed(hp.Host)
+		h.due, h.adopts = &plannedWork{planview.DescribeWork(hp), hp.FallsBack()}, hp.Adopt != ""
 	}
 }
 
@@ -150,7 +153,7 @@ func (h *hostSummary) addEvent(e event.Event) {
 	switch e.Type {
 	case event.StepStarted:
 		h.beginPlay()
-		h.begun, h.last = true, e.Time
+		h.begun, h.last, h.takesHold = true, e.Time, h.takesHold || e.Kind == engine.HoldStep
 		h.addReboot(e.Reboot)
 	case event.StepEnded:
 		switch {
@@ -168,9 +171,10 @@ func (h *hostSummary) addEvent(e event.Event) {
 		}
 	case event.HostDone:
 		h.beginPlay()
-		h.updated = true
+		h.updated, h.takesHold = true, false
 	case event.HostFailed:
 		h.beginPlay()
+		h.takesHold = false
 		h.failure, h.became, h.fate = e.Failure, e.Message, e.Outcome
 		if e.Outcome == event.HoldLostOutcome {
 			h.endHold(e.Time)
@@ -210,7 +214,7 @@ func (h *hostSummary) addPassedStep(e event.Event) {
 	case e.Kind == engine.StageStep:
 		h.staged += e.Took
 	case e.Kind == engine.HoldStep:
-		h.neverHeld = false
+		h.neverHeld, h.takesHold = false, false
 		if h.held.IsZero() {
 			h.held = e.Time
 		}
@@ -221,7 +225,7 @@ func (h *hostSummary) addPassedStep(e event.Event) {
 
 func (h *hostSummary) endHold(at time.Time) {
 	h.heldFor += durationBetween(h.held, at)
-	h.held = time.Time{}
+	h.held, h.takesHold, h.adopts = time.Time{}, false, false
 }
 
 func durationBetween(from, to time.Time) engine.Duration {
