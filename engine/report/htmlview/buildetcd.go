@@ -1,6 +1,7 @@
 package htmlview
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -27,7 +28,7 @@ func (v *View) buildClusters(s scale) []clusterPart {
 			continue
 		}
 		c := v.clusters[name]
-		part := clusterPart{Name: name, Health: healthText(t), TakenDown: textutil.FoldNames(t.TakenDown)}
+		part := clusterPart{Name: name, Health: healthText(s, t), TakenDown: textutil.FoldNames(t.TakenDown)}
 		part.Voters = buildVoters(s, c)
 		for _, o := range c.outages(v.last) {
 			part.Outages = append(part.Outages, o.row(s))
@@ -50,17 +51,18 @@ func (o outage) row(s scale) outageRow {
 		From: s.clock(o.at), Until: s.clock(o.until), Lasted: termtext.FormatDuration(engine.Duration(o.until.Sub(o.at))),
 		Healthy: fmt.Sprintf("%d of %d, quorum %d", o.healthy, o.voters, o.quorum()), Away: strings.Join(textutil.FoldNames(o.away), ", "),
 	}
+	until := "not back at the last event"
+	if o.unknown {
+		row.Healthy, row.Away, until = "not known", cmp.Or(row.Away, "not known"), "no answer at the last event"
+	}
 	if o.open {
-		row.Until, row.Lasted = "not back at the last event", "at least "+row.Lasted
+		row.Until, row.Lasted = until, "at least "+row.Lasted
 	}
 	return row
 }
 
-func healthText(t summary.EtcdTotals) string {
-	unanswered := ""
-	if t.Unanswered > 0 {
-		unanswered = fmt.Sprintf(", %d more unanswered", t.Unanswered)
-	}
+func healthText(s scale, t summary.EtcdTotals) string {
+	unanswered := t.UnansweredText(s.clock, "")
 	if len(t.Unseen) > 0 {
 		unanswered += "; not seen during a soft reboot: " + strings.Join(textutil.FoldNames(t.Unseen), ", ")
 	}
@@ -69,21 +71,31 @@ func healthText(t summary.EtcdTotals) string {
 		return "The run did not sample the health of this cluster."
 	case t.Samples == 0:
 		return fmt.Sprintf("Its health is not known: %s, none answered.", termtext.FormatCount(t.Unanswered, "sample", "samples"))
+	case t.Least >= t.Voters && t.Unanswered > 0:
+		answered := "the one sample"
+		if t.Samples > 1 {
+			answered = fmt.Sprintf("each of the %d samples", t.Samples)
+		}
+		return fmt.Sprintf("All %d voters were healthy in %s that a member answered (quorum %d%s).", t.Voters, answered, t.Quorum, unanswered)
 	case t.Least >= t.Voters:
 		return fmt.Sprintf("All %d voters were healthy all the time (quorum %d, %s%s).", t.Voters, t.Quorum, termtext.FormatCount(t.Samples, "sample", "samples"), unanswered)
 	}
-	return fmt.Sprintf("%d of %d voters were healthy at the least (quorum %d, %s%s).", t.Least, t.Voters, t.Quorum, termtext.FormatCount(t.Samples, "sample", "samples"), unanswered)
+	return fmt.Sprintf("%d of %d voters were healthy at the least%s (quorum %d, %s%s).", t.Least, t.Voters, t.WhileAnswered(), t.Quorum, termtext.FormatCount(t.Samples, "sample", "samples"), unanswered)
 }
 
 func buildVoters(s scale, c *clusterHistory) *voterChart {
 	if len(c.voters) < 2 {
 		return nil
 	}
-	most, last := 0, c.voters[len(c.voters)-1]
+	most, quorum := 0, 0
 	for _, p := range c.voters {
-		most = max(most, p.voters)
+		if p.voters > 0 {
+			most, quorum = max(most, p.voters), outage{voterPoint: p}.quorum()
+		}
 	}
-	quorum := outage{voterPoint: last}.quorum()
+	if most == 0 {
+		return nil
+	}
 	return &voterChart{
 		Path: s.stepPath(c.voters, most), QuorumY: formatNumber(chartHeight * (1 - float64(quorum)/float64(most))),
 		Top: termtext.FormatCount(most, "voter", "voters"), Quorum: quorum, Ticks: s.ticks(),

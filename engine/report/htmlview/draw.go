@@ -100,18 +100,27 @@ func (s scale) linePath(points []point, top float64) string {
 	return b.String()
 }
 
-// stepPath returns the path of a number that stays the same between two points.
+// stepPath returns the path of a number that stays the same between two points, with a gap where it is not known.
 func (s scale) stepPath(points []voterPoint, most int) string {
 	var b strings.Builder
-	for i, p := range points {
+	drawing := false
+	for _, p := range points {
 		x, y := s.position(p.at)*chartWidth/100, chartHeight*(1-float64(p.healthy)/float64(most))
-		if i == 0 {
-			fmt.Fprintf(&b, "M%.1f %.1f", x, y)
-		} else {
+		switch {
+		case p.unknown && drawing:
+			fmt.Fprintf(&b, "H%.1f", x)
+		case p.unknown:
+		case drawing:
 			fmt.Fprintf(&b, "H%.1fV%.1f", x, y)
+		default:
+			fmt.Fprintf(&b, "M%.1f %.1f", x, y)
 		}
+		drawing = !p.unknown
 	}
-	return b.String() + fmt.Sprintf("H%d", chartWidth)
+	if drawing {
+		fmt.Fprintf(&b, "H%d", chartWidth)
+	}
+	return b.String()
 }
 
 // clock formats times of a run, with the day of the week if the run is long.

@@ -29,6 +29,7 @@ type voterPoint struct {
 	at              time.Time
 	healthy, voters int
 	away            []string // hosts of the other voters
+	unknown         bool     // no member answered; away has only the hosts whose members the run took down
 }
 
 // maxVoterPoints is the number of changes of the number of voters that are kept.
@@ -72,19 +73,24 @@ func (v *View) followEtcd(e event.Event) {
 		return
 	}
 	for name, w := range v.watches {
-		if w.Sample.Voters == 0 {
+		p := voterPoint{at: e.Time, healthy: w.HealthyVoters(), voters: w.Sample.Voters}
+		switch {
+		case !w.Silence.Since.IsZero():
+			p.unknown, p.healthy, p.away = true, 0, w.DownHosts()
+		case p.voters == 0:
 			continue
+		default:
+			p.away = slices.Sorted(slices.Values(slices.Concat(w.Sample.Down, w.DownHosts())))
+			p.away = slices.Compact(p.away)
 		}
-		away := slices.Concat(w.Sample.Down, w.DownHosts())
-		slices.Sort(away)
-		v.clusterNamed(name).addVoters(voterPoint{e.Time, w.HealthyVoters(), w.Sample.Voters, slices.Compact(away)})
+		v.clusterNamed(name).addVoters(p)
 	}
 }
 
 func (c *clusterHistory) addVoters(p voterPoint) {
 	if n := len(c.voters); n > 0 {
 		last := c.voters[n-1]
-		if last.healthy == p.healthy && last.voters == p.voters && slices.Equal(last.away, p.away) {
+		if last.healthy == p.healthy && last.voters == p.voters && last.unknown == p.unknown && slices.Equal(last.away, p.away) {
 			return
 		}
 		if n == maxVoterPoints {
@@ -95,11 +101,11 @@ func (c *clusterHistory) addVoters(p voterPoint) {
 	c.voters = append(c.voters, p)
 }
 
-// outage is a time in which voters of a cluster were away.
+// outage is a time in which voters of a cluster were away, or no member answered.
 type outage struct {
 	voterPoint
 	until time.Time
-	open  bool // the voters were away at the last event
+	open  bool // it lasted at the last event
 }
 
 func (o outage) quorum() int { return etcdfacts.QuorumOf(o.voters) }
@@ -107,7 +113,7 @@ func (o outage) quorum() int { return etcdfacts.QuorumOf(o.voters) }
 func (c *clusterHistory) outages(end time.Time) []outage {
 	var all []outage
 	for i, p := range c.voters {
-		if p.healthy >= p.voters {
+		if p.healthy >= p.voters && !p.unknown {
 			continue
 		}
 		o := outage{p, end, true}

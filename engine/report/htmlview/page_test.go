@@ -154,6 +154,49 @@ func TestKilledRunNamesHolds(t *testing.T) {
 	wantTexts(t, page, "Until then these hosts stay held: worker-[1,3,5]. These may be held, as the run was about to hold them: worker-2.")
 }
 
+// TestClusterWithoutAnAnswer checks that a page does not count a time in which no member of a cluster answered as healthy.
+func TestClusterWithoutAnAnswer(t *testing.T) {
+	healthy := event.Sample{Voters: 3, Healthy: 3, Quorum: 2}
+	silent := event.Sample{Problems: []string{"no sample within 30s"}}
+	for name, c := range map[string]struct {
+		samples []event.Sample
+		want    []string
+	}{
+		"at the end": {[]event.Sample{healthy, healthy, silent, silent, silent}, []string{
+			"All 3 voters were healthy in each of the 2 samples that a member answered (quorum 2, 3 more unanswered between 08:02:00 and 08:04:00).",
+			"<td>08:02:00</td><td>no answer at the last event</td><td>at least 3m0s</td><td>not known</td><td>not known</td>",
+			`<path d="M0.0 0.0H400.0"/>`,
+		}},
+		"in the middle": {[]event.Sample{healthy, silent, {Voters: 3, Healthy: 2, Quorum: 2, Down: []string{"etcd-1"}}}, []string{
+			"2 of 3 voters were healthy at the least while a member answered (quorum 2, 2 samples, 1 more unanswered at 08:01:00).",
+			"<td>08:01:00</td><td>08:02:00</td><td>60 s</td><td>not known</td><td>not known</td>",
+			`<path d="M0.0 0.0H333.3M666.7 33.3H1000"/>`,
+		}},
+		"at the begin": {[]event.Sample{silent, healthy}, []string{
+			"All 3 voters were healthy in the one sample that a member answered (quorum 2, 1 more unanswered at 08:00:00).",
+			"<td>08:00:00</td><td>08:01:00</td><td>60 s</td><td>not known</td><td>not known</td>",
+			`<path d="M500.0 0.0H1000"/>`,
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var s reporttest.Script
+			s.StartRun("--yes")
+			for _, sample := range c.samples {
+				s.AddEvent(event.Event{Type: event.EtcdSampled, Cluster: "main", Etcd: &sample})
+				s.At = s.At.Add(time.Minute)
+			}
+			s.EndRun(engine.Findings{}, event.RunEnd{})
+			page := writePage(t, s.Events, htmlview.Journal{})
+			for _, want := range c.want {
+				if !strings.Contains(page, want) {
+					i := strings.Index(page, `<h2 id="etcd">`)
+					t.Errorf("the page lacks %q:\n%s", want, page[max(i, 0):])
+				}
+			}
+		})
+	}
+}
+
 // memberEvents returns a change of members that has replaced one member.
 func memberEvents(command string) []event.Event {
 	var events []event.Event

@@ -195,6 +195,36 @@ func TestForecastOfTheSecondPlay(t *testing.T) {
 	}
 }
 
+// TestClusterWithoutAnAnswer checks that the live status does not show old voters of a cluster whose members answer no more.
+func TestClusterWithoutAnAnswer(t *testing.T) {
+	at := func(seconds int) time.Time { return reporttest.Began.Add(time.Duration(seconds) * time.Second) }
+	events := []event.Event{
+		{Type: event.EtcdSampled, Cluster: "main", Time: at(0), Etcd: &event.Sample{Voters: 3, Healthy: 3, Leader: "etcd-0"}},
+		{Type: event.EtcdSampled, Cluster: "main", Time: at(10), Etcd: &event.Sample{Problems: []string{"no sample within 30s"}}},
+		{Type: event.EtcdSampled, Cluster: "main", Time: at(50), Etcd: &event.Sample{Problems: []string{"no sample within 30s"}}},
+	}
+	for width, want := range map[int]string{
+		200: "etcd main  no answer since 08:00:10 UTC, for 3m0s; before: 3 of 3 voters healthy, quorum 2",
+		60:  "etcd main  no answer since 08:00:10 UTC, for 3m0s",
+		20:  "main: no answer",
+	} {
+		if got := renderStatus(events, width, 24, at(190)); got != want {
+			t.Errorf("%d columns: %q, want %q", width, got, want)
+		}
+	}
+	status := live.NewStatus(termtext.Style{Colour: true})
+	for _, e := range events {
+		status.AddEvent(e)
+	}
+	if got := status.Render(live.Size{Width: 80, Height: 24}, at(190)); !strings.HasPrefix(got, "\x1b[33m") {
+		t.Errorf("not yellow: %q", got)
+	}
+	events = append(events, event.Event{Type: event.EtcdSampled, Cluster: "main", Time: at(180), Etcd: &event.Sample{Voters: 3, Healthy: 3, Leader: "etcd-0"}})
+	if got := renderStatus(events, 80, 24, at(190)); got != "etcd main  3 of 3 voters healthy, quorum 2, leader etcd-0, seen 10 s ago" {
+		t.Error(got)
+	}
+}
+
 // TestLiveStatusOfPlays checks that the live status counts the hosts of the
 // current play.
 func TestLiveStatusOfPlays(t *testing.T) {

@@ -105,6 +105,11 @@ func (b *Status) clusterLine(name string, w voters.Watch, width int, now time.Ti
 		return b.style.Yellow("etcd "+name+"  not known") + ": " + strings.Join(s.Problems, "; ")
 	}
 	quorum, healthy := etcdfacts.QuorumOf(s.Voters), w.HealthyVoters()
+	if since := w.Silence.Since; !since.IsZero() {
+		long := fmt.Sprintf("etcd %s  no answer since %s UTC, for %s", name, since.UTC().Format(time.TimeOnly), formatElapsed(since, now))
+		before := fmt.Sprintf("; before: %d of %d voters healthy, quorum %d", healthy, s.Voters, quorum)
+		return b.style.Yellow(firstFitting(width, []string{long + before, long, name + ": no answer"}))
+	}
 	leader, away, age := ", no leader", "", ""
 	if s.Leader != "" {
 		leader = ", leader " + s.Leader

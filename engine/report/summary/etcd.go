@@ -10,6 +10,7 @@ import (
 	"holdfast/engine"
 	"holdfast/engine/event"
 	"holdfast/engine/report/termtext"
+	"holdfast/engine/report/voters"
 	"holdfast/engine/textutil"
 )
 
@@ -22,6 +23,7 @@ type EtcdTotals struct {
 	Quorum    int      // voters that must be healthy at that moment
 	TakenDown []string // hosts whose member the run took down
 	Unseen    []string // hosts whose member ran on during a reboot, while no sample could reach it
+	Silence   voters.Silence
 }
 
 // Etcd returns the figures of the etcd clusters that were sampled.
@@ -38,7 +40,7 @@ func (s *Summary) Etcd() map[string]EtcdTotals {
 			continue
 		}
 		if w := s.etcd[name]; w != nil {
-			t.TakenDown, t.Unseen = w.TakenDown, w.Unseen
+			t.TakenDown, t.Unseen, t.Silence = w.TakenDown, w.Unseen, w.Silence
 		}
 		all[name] = t
 	}
@@ -57,10 +59,8 @@ func (s *Summary) writeEtcdLines(b *strings.Builder) {
 			fmt.Fprintf(b, "  etcd %s: its health is not known: %s, none answered\n", name, termtext.FormatCount(t.Unanswered, "sample", "samples"))
 			continue
 		}
-		fmt.Fprintf(b, "  etcd %s: %d of %d voters healthy at the least (quorum %d, %s", name, t.Least, t.Voters, t.Quorum, termtext.FormatCount(t.Samples, "sample", "samples"))
-		if t.Unanswered > 0 {
-			fmt.Fprintf(b, ", %d more unanswered", t.Unanswered)
-		}
+		fmt.Fprintf(b, "  etcd %s: %d of %d voters healthy at the least%s (quorum %d, %s%s", name, t.Least, t.Voters, t.WhileAnswered(), t.Quorum,
+			termtext.FormatCount(t.Samples, "sample", "samples"), t.UnansweredText(func(at time.Time) string { return at.UTC().Format(time.TimeOnly) }, " UTC"))
 		if len(t.TakenDown) > 0 {
 			fmt.Fprintf(b, "; taken down: %s", strings.Join(textutil.FoldNames(t.TakenDown), ", "))
 		}
@@ -69,6 +69,30 @@ func (s *Summary) writeEtcdLines(b *strings.Builder) {
 		}
 		b.WriteString(")\n")
 	}
+}
+
+// WhileAnswered limits a figure to the times that are known.
+func (t EtcdTotals) WhileAnswered() string {
+	if t.Silence.Samples == 0 {
+		return ""
+	}
+	return " while a member answered"
+}
+
+// UnansweredText returns the number of samples that no member answered, with their times unless the run had taken down all members,
+// or "".
+func (t EtcdTotals) UnansweredText(format func(time.Time) string, zone string) string {
+	text := ""
+	if t.Unanswered > 0 {
+		text = fmt.Sprintf(", %d more unanswered", t.Unanswered)
+	}
+	if n := t.Silence.Samples; n > 0 {
+		if n < t.Unanswered {
+			text += fmt.Sprintf(", %d of them", n)
+		}
+		text += " " + t.Silence.FormatSpan(format) + zone
+	}
+	return text
 }
 
 // writeLatencies writes two rows for each member, or only the slowest members if there are many.

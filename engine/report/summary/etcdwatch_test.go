@@ -30,6 +30,13 @@ func (m *member) addSample(healthy int, down ...string) {
 	m.s.AddEvent(event.Event{Type: event.EtcdSampled, Cluster: "main", Etcd: &event.Sample{Voters: 3, Healthy: healthy, Quorum: 2, Down: down}})
 }
 
+// addUnanswered makes a sample that no member answered, some seconds after the event before it.
+func (m *member) addUnanswered() {
+	m.at = m.at.Add(10 * time.Second)
+	m.s.At = m.at
+	m.s.AddEvent(event.Event{Type: event.EtcdSampled, Cluster: "main", Etcd: &event.Sample{Problems: []string{"no sample within 30s"}}})
+}
+
 // rebootSoftly makes the events of a soft reboot during which the member runs on.
 func (m *member) rebootSoftly(host string) {
 	for _, t := range []event.Type{event.StepStarted, event.StepEnded} {
@@ -97,6 +104,30 @@ func TestMembersTakenDownCount(t *testing.T) {
 			m.addSample(2, "etcd-0")
 		}, "2 of 3 voters healthy at the least (quorum 2, 3 samples)"},
 		"nothing was taken down": {func(m *member) { m.runStep("etcd-0", "hold", time.Second, nil); m.addSample(3) }, "3 of 3 voters healthy at the least (quorum 2, 1 sample)"},
+		"no member answered for a while": {func(m *member) {
+			m.addSample(3)
+			m.runStep("etcd-0", "hold", 0, nil)
+			m.addUnanswered()
+			m.addUnanswered()
+		}, "3 of 3 voters healthy at the least while a member answered (quorum 2, 1 sample, 2 more unanswered between 08:00:10 and 08:00:20 UTC)"},
+		"no member answered once, and others were taken down": {func(m *member) {
+			m.addSample(3)
+			m.runStep("etcd-0", "finalize", time.Second, nil)
+			m.addUnanswered()
+			m.addSample(2, "etcd-0")
+		}, "2 of 3 voters healthy at the least while a member answered (quorum 2, 2 samples, 1 more unanswered at 08:00:12 UTC; taken down: etcd-0)"},
+		"no member answered because all were down": {func(m *member) {
+			m.addSample(3)
+			for _, host := range []string{"etcd-0", "etcd-1", "etcd-2"} {
+				m.runStep(host, "finalize", time.Second, nil)
+			}
+			m.addUnanswered()
+			for _, host := range []string{"etcd-0", "etcd-1", "etcd-2"} {
+				m.runStep(host, "wait for etcd", time.Second, nil)
+			}
+			m.addUnanswered() // began before
+			m.addSample(3)
+		}, "0 of 3 voters healthy at the least (quorum 2, 2 samples, 2 more unanswered; taken down: etcd-[0-2])"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var s reporttest.Script

@@ -20,6 +20,23 @@ type Watch struct {
 	TakenDown []string        // hosts whose member the run took down at any time
 	runsOn    map[string]bool // hosts whose member runs on during their reboot; once it answers, false until the next sample
 	Unseen    []string        // hosts whose member a sample could not reach at any time, because it ran on during a reboot
+	returned  map[string]bool // hosts whose member has come back after the last sample, which the next sample may not have seen
+	Silence   Silence
+}
+
+// Silence has the samples that no member of a cluster answered, although the run had not taken down or rebooted all of them.
+type Silence struct {
+	Since       time.Time // the first such sample after the last answer; zero: the last sample was answered
+	First, Last time.Time // the first and the last such sample
+	Samples     int
+}
+
+// FormatSpan returns the times of the samples, such as "between 08:00:10 and 08:00:40".
+func (s Silence) FormatSpan(format func(time.Time) string) string {
+	if s.First.Equal(s.Last) {
+		return "at " + format(s.Last)
+	}
+	return "between " + format(s.First) + " and " + format(s.Last)
 }
 
 // Watches has the watches of a run, by cluster.
@@ -36,7 +53,7 @@ func (all Watches) AddEvent(e event.Event) *Watch {
 	case e.Cluster == "":
 		return nil
 	case w == nil:
-		w = &Watch{down: map[string]bool{}, runsOn: map[string]bool{}}
+		w = &Watch{down: map[string]bool{}, runsOn: map[string]bool{}, returned: map[string]bool{}}
 		all[e.Cluster] = w
 	}
 	switch {
@@ -48,6 +65,7 @@ func (all Watches) AddEvent(e event.Event) *Watch {
 		w.takeDown(e.Host)
 	case isMemberBack(e):
 		delete(w.down, e.Host)
+		w.returned[e.Host] = true
 		if w.runsOn[e.Host] {
 			w.runsOn[e.Host] = false // the next sample may have begun before
 		}
@@ -90,6 +108,7 @@ func (w *Watch) takeDown(host string) {
 }
 
 func (w *Watch) addSample(s event.Sample, at time.Time) {
+	w.addAnswer(s, at)
 	if s.Voters == 0 && w.Sample.Voters > 0 {
 		return
 	}
@@ -102,6 +121,26 @@ func (w *Watch) addSample(s event.Sample, at time.Time) {
 	for host, ordered := range w.down {
 		if !ordered {
 			delete(w.down, host)
+		}
+	}
+}
+
+// addAnswer notes whether any member has answered a sample.
+func (w *Watch) addAnswer(s event.Sample, at time.Time) {
+	expected := map[string]bool{} // hosts whose members need not answer
+	for _, hosts := range []map[string]bool{w.down, w.runsOn, w.returned} {
+		maps.Copy(expected, hosts)
+	}
+	clear(w.returned)
+	switch n := &w.Silence; {
+	case s.Voters > 0:
+		n.Since = time.Time{}
+	case w.Sample.Voters == 0 || len(expected) < w.Sample.Voters:
+		if n.Samples++; n.Samples == 1 {
+			n.First = at
+		}
+		if n.Last = at; n.Since.IsZero() {
+			n.Since = at
 		}
 	}
 }
