@@ -30,6 +30,9 @@ func (v *View) buildClusters(s scale) []clusterPart {
 		c := v.clusters[name]
 		part := clusterPart{Name: name, Health: healthText(s, t), TakenDown: textutil.FoldNames(t.TakenDown)}
 		part.Voters = buildVoters(s, c)
+		if c.lost > 0 {
+			part.Lost = fmt.Sprintf("These are the first %d changes, until %s. %d more are in the journal.", len(c.voters), s.clock(c.lostFrom), c.lost)
+		}
 		for _, o := range c.outages(v.last) {
 			part.Outages = append(part.Outages, o.row(s))
 		}
@@ -40,7 +43,7 @@ func (v *View) buildClusters(s scale) []clusterPart {
 		for _, m := range latencies[name] {
 			part.Members = append(part.Members, c.latencyRows(s, m)...)
 		}
-		part.Charts = v.buildCharts(s, c, stagings)
+		part.Charts, part.MoreCharts = v.buildCharts(s, c, stagings), max(0, len(c.members)-maxCharts)
 		parts = append(parts, part)
 	}
 	return parts
@@ -97,7 +100,7 @@ func buildVoters(s scale, c *clusterHistory) *voterChart {
 		return nil
 	}
 	return &voterChart{
-		Path: s.stepPath(c.voters, most), QuorumY: formatNumber(chartHeight * (1 - float64(quorum)/float64(most))),
+		Path: s.stepPath(c.voters, most, c.knownUntil(s.to)), QuorumY: formatNumber(chartHeight * (1 - float64(quorum)/float64(most))),
 		Top: termtext.FormatCount(most, "voter", "voters"), Quorum: quorum, Ticks: s.ticks(),
 	}
 }
@@ -162,8 +165,12 @@ func (c *clusterHistory) latencyRows(s scale, m event.MemberLatency) []latencyRo
 const maxCharts = 9
 
 func (v *View) buildCharts(s scale, c *clusterHistory, stagings []span) []latencyChart {
+	var joined []span
+	for _, x := range stagings {
+		joined = addSpan(joined, x)
+	}
 	var stagingBars []bar
-	for _, x := range stagings[:min(len(stagings), maxSpans)] {
+	for _, x := range joined {
 		stagingBars = append(stagingBars, s.bar("s", x.from, x.to))
 	}
 	var charts []latencyChart

@@ -100,8 +100,9 @@ func (s scale) linePath(points []point, top float64) string {
 	return b.String()
 }
 
-// stepPath returns the path of a number that stays the same between two points, with a gap where it is not known.
-func (s scale) stepPath(points []voterPoint, most int) string {
+// stepPath returns the path of a number that stays the same between two points, with a gap where it is not known. The last
+// point lasts until end.
+func (s scale) stepPath(points []voterPoint, most int, end time.Time) string {
 	var b strings.Builder
 	drawing := false
 	for _, p := range points {
@@ -118,7 +119,7 @@ func (s scale) stepPath(points []voterPoint, most int) string {
 		drawing = !p.unknown
 	}
 	if drawing {
-		fmt.Fprintf(&b, "H%d", chartWidth)
+		fmt.Fprintf(&b, "H%s", formatNumber(s.position(end)*chartWidth/100))
 	}
 	return b.String()
 }

@@ -15,7 +15,10 @@ type clusterHistory struct {
 	limits  map[engine.LatencyMetric]float64
 	members map[string]*memberHistory
 	voters  []voterPoint
-	lost    int // changes of the number of voters that are not kept
+
+	lost     int        // changes of the number of voters that are not kept
+	lostFrom time.Time  // time of the first of them
+	latest   voterPoint // the last change, also if it is not kept
 }
 
 // memberHistory has the latencies of one member, in seconds.
@@ -89,16 +92,27 @@ func (v *View) followEtcd(e event.Event) {
 
 func (c *clusterHistory) addVoters(p voterPoint) {
 	if n := len(c.voters); n > 0 {
-		last := c.voters[n-1]
+		last := c.latest
 		if last.healthy == p.healthy && last.voters == p.voters && last.unknown == p.unknown && slices.Equal(last.away, p.away) {
 			return
 		}
 		if n == maxVoterPoints {
-			c.lost++
+			if c.lost++; c.lost == 1 {
+				c.lostFrom = p.at
+			}
+			c.latest = p
 			return
 		}
 	}
-	c.voters = append(c.voters, p)
+	c.voters, c.latest = append(c.voters, p), p
+}
+
+// knownUntil returns the end of the last change that is kept, at most end.
+func (c *clusterHistory) knownUntil(end time.Time) time.Time {
+	if c.lost > 0 {
+		return c.lostFrom
+	}
+	return end
 }
 
 // outage is a time in which voters of a cluster were away, or no member answered.
@@ -116,7 +130,7 @@ func (c *clusterHistory) outages(end time.Time) []outage {
 		if p.healthy >= p.voters && !p.unknown {
 			continue
 		}
-		o := outage{p, end, true}
+		o := outage{p, c.knownUntil(end), c.lost == 0}
 		if i+1 < len(c.voters) {
 			o.until, o.open = c.voters[i+1].at, false
 		}

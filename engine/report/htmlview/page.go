@@ -68,8 +68,10 @@ type clusterPart struct {
 	TakenDown    []string
 	Voters       *voterChart
 	Outages      []outageRow
+	Lost         string // changes of the number of voters that are not shown
 	Members      []latencyRow
 	Charts       []latencyChart
+	MoreCharts   int // members whose charts are left out
 	Staging      string
 }
 

@@ -1,6 +1,8 @@
 package htmlview
 
 import (
+	"math"
+	"slices"
 	"time"
 
 	"holdfast/engine"
@@ -26,8 +28,28 @@ type span struct {
 	from, to time.Time
 }
 
-// maxSpans is the number of spans of one host that the timeline keeps.
+// maxSpans is the number of spans of a drawing that are kept. Further ones join near spans.
 const maxSpans = 100
+
+// addSpan adds a span. If there are too many, it joins the two of one kind that are nearest to each other.
+func addSpan(spans []span, x span) []span {
+	spans = append(spans, x)
+	if len(spans) <= maxSpans {
+		return spans
+	}
+	before := [spanKinds]int{} // index of the span before of each kind, plus 1
+	first, second, nearest := 0, 0, time.Duration(math.MaxInt64)
+	for i, s := range spans {
+		if b := before[s.kind] - 1; b >= 0 && s.from.Sub(spans[b].to) < nearest {
+			first, second, nearest = b, i, s.from.Sub(spans[b].to)
+		}
+		before[s.kind] = i + 1
+	}
+	if spans[second].to.After(spans[first].to) {
+		spans[first].to = spans[second].to
+	}
+	return slices.Delete(spans, second, second+1)
+}
 
 // hostTimeline has the states of one host over a run.
 type hostTimeline struct {
@@ -50,8 +72,8 @@ func (h *hostTimeline) beginSpan(k spanKind, at time.Time) {
 }
 
 func (h *hostTimeline) endSpan(k spanKind, at time.Time) {
-	if !h.began[k].IsZero() && len(h.spans) < maxSpans {
-		h.spans = append(h.spans, span{k, h.began[k], at})
+	if !h.began[k].IsZero() {
+		h.spans = addSpan(h.spans, span{k, h.began[k], at})
 	}
 	h.began[k] = time.Time{}
 }

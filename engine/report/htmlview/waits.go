@@ -56,8 +56,8 @@ func (t *waitTable) add(e event.Event, gate bool) {
 		delete(t.open, key)
 		w.last, w.times, w.longest = e.Time, 1, e.Took
 		w.setResult(e.Failure)
-		if e.Host == "" && len(t.longer) < maxSpans {
-			t.longer = append(t.longer, span{waited, w.began, e.Time})
+		if e.Host == "" {
+			t.longer = addSpan(t.longer, span{waited, w.began, e.Time})
 		}
 		t.fold(w)
 	}
