@@ -22,7 +22,7 @@ func (a *app) runsCommand() *cobra.Command {
 		Use:   "runs [RUN]",
 		Short: "List the runs of this bastion, the newest first, or read one",
 		Long: `runs lists the runs of this bastion, the newest first. With the ID of one, or the beginning of its
-ID, it shows that run as a log would have it; --verbose shows every step.`,
+ID, it shows that run as a log would have it; --verbose shows every step, and all of each plan.`,
 		Args: expectArgs(0, 1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			dir, err := a.runsFolder()
