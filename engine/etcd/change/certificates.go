@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/x509"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"maps"
 	"time"
@@ -65,9 +66,10 @@ func (o observer) observeCertificates(ctx context.Context, hosts []probedHost) {
 		if h.Unreachable != "" {
 			continue
 		}
-		j := f.Judge(o.certificateSubject(o.Members[i]), known, time.Now())
+		subject := o.certificateSubject(o.Members[i])
+		j := f.Judge(subject, known, time.Now())
 		h.Certificates = membership.Certificates{
-			Problem: j.Problem, Due: j.Due, Foreign: h.HasData && !f.Uses,
+			Problem: j.Problem, Due: j.Due, Foreign: h.HasData && !f.Uses, Disputed: hosts[i].clock.describeDispute(func(now time.Time) string { return f.Judge(subject, known, now).Problem }),
 			File: f.File(), Loaded: f.Loaded(), Issuers: j.Issuers,
 		}
 	}
@@ -157,7 +159,10 @@ func (a actions) issueCertificates(ctx context.Context, step membership.MemberSt
 		if issued[role], err = a.Certificates.Issuer.Sign(ctx, request, text, p); err != nil {
 			return "", err
 		}
-		if err := pki.CheckIssued(issued[role], request, p, pki.Trust{CAs: cas, Now: time.Now()}); err != nil {
+		check := func(now time.Time) error {
+			return pki.CheckIssued(issued[role], request, p, pki.Trust{CAs: cas, Now: now})
+		}
+		if err := errors.Join(check(time.Now()), a.checkByClocks(check)); err != nil {
 			return "", err
 		}
 	}
@@ -170,6 +175,44 @@ func (a actions) issueCertificates(ctx context.Context, step membership.MemberSt
 	first := pki.FirstEnd(issued)
 	return fmt.Sprintf("until %s", first.UTC().Format(time.DateOnly)), nil
 }
+
+// checkByClocks returns the error of a check at the time of the clock of a host that answers. A member reads its certificates, and
+// judges those of the others, at each connection.
+func (a actions) checkByClocks(check func(now time.Time) error) error {
+	for _, h := range a.Members {
+		clock, known := a.clocks[h.Name]
+		if !known || !clock.differs() {
+			continue
+		}
+		if err := check(time.Now().Add(clock.ahead)); err != nil {
+			return fmt.Errorf("%w (%s)", err, clock.describe("host "+h.Name))
+		}
+	}
+	return nil
+}
+
+// describeDispute returns what the clocks of a host and of this machine say if only one of them finds a problem with the
+// certificates of the host, or "".
+func (c clockReading) describeDispute(findProblem func(now time.Time) string) string {
+	here := findProblem(time.Now())
+	if !c.differs() || (here == "") == (findProblem(time.Now().Add(c.ahead)) == "") {
+		return ""
+	}
+	return c.describe("the host")
+}
+
+// differs reports whether a clock differs so much from the one of this machine that new certificates may not be valid for it.
+func (c clockReading) differs() bool {
+	return c.known && c.leastSkew(clockReading{}) > pki.StartEarly
+}
+
+// describe returns the times of the clock of a host and of this machine.
+func (c clockReading) describe(host string) string {
+	now := time.Now()
+	return fmt.Sprintf("the clock of %s is at %s, and that of this machine at %s: set the wrong one right", host, formatMinute(now.Add(c.ahead)), formatMinute(now))
+}
+
+func formatMinute(t time.Time) string { return t.UTC().Format("2006-01-02 15:04") }
 
 // trustCAs restarts etcd on the host. The next step waits until all members are healthy again.
 func (a actions) trustCAs(ctx context.Context, step membership.MemberStep) error {

@@ -10,12 +10,14 @@ import (
 	"crypto/x509/pkix"
 	"encoding/pem"
 	"errors"
+	"fmt"
 	"math/big"
 	"os"
 	"os/exec"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"holdfast/engine"
@@ -95,7 +97,7 @@ func newCertificatesRun(t *testing.T, s signer) (*Run, *box) {
 	managed.CA = &engine.EtcdCA{Folder: "/etc/etcd/pki"}
 	r := &Run{
 		Cluster: engine.Cluster{Name: "main", Managed: &managed, TLS: &engine.TLS{}}, Members: []engine.Host{{Name: "etcd-0", Address: "10.0.0.1"}},
-		Owner: testOwner, Etcd: noEtcd{}, Hosts: boxes{"etcd-0": b}, Emit: func(event.Event) error { return nil },
+		Owner: testOwner, Etcd: noEtcd{}, Hosts: &clockBoxes{boxes: boxes{"etcd-0": b}}, Emit: func(event.Event) error { return nil },
 	}
 	r.Certificates = &Certificates{Issuer: s, Reconnect: func() {}}
 	r.Prepare()
@@ -288,5 +290,69 @@ func TestFounderTrustsOldCA(t *testing.T) {
 	}
 	if got := r.Certificates.state.CAsAfter(membership.MemberStep{Action: membership.Issue, Host: "a"}); !slices.Contains(got, old) || len(got) != 2 {
 		t.Errorf("%v", got)
+	}
+}
+
+// clockBoxes are boxes whose clocks are ahead of this machine's, and which count how often certificates are put in place.
+type clockBoxes struct {
+	boxes
+	ahead  time.Duration
+	placed int
+}
+
+func (b *clockBoxes) Run(ctx context.Context, host engine.Host, script Script) (engine.Output, error) {
+	if script.Purpose == PlaceCertificates {
+		b.placed++
+	}
+	reply, err := b.boxes.Run(ctx, host, script)
+	lines := strings.SplitAfter(reply.Stdout, "\n")
+	for i, line := range lines {
+		if strings.HasPrefix(line, "clock ") {
+			lines[i] = fmt.Sprintf("clock %d\n", time.Now().Add(b.ahead).Unix())
+		}
+	}
+	reply.Stdout = strings.Join(lines, "")
+	return reply, err
+}
+
+// TestCertificatesByWrongClock: if the bastion's clock is far ahead or behind, the plan replaces no certificate that is valid by the clock
+// of its host, and no certificate is put in place that a host would not accept now.
+func TestCertificatesByWrongClock(t *testing.T) {
+	const year = 400 * 24 * time.Hour
+	for _, x := range []struct {
+		ahead   time.Duration
+		refused bool
+	}{{0, false}, {-year, true}, {year, true}, {-time.Minute, false}} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newSigner(t)
+			r, b := newCertificatesRun(t, s)
+			hosts := &clockBoxes{boxes: boxes{"etcd-0": b}}
+			r.Hosts = hosts
+			issue := membership.MemberStep{Action: membership.Issue, Host: "etcd-0"}
+			_, err := r.Observe(t.Context())
+			check(t, err)
+			_, err = actions{r}.issueCertificates(t.Context(), issue)
+			check(t, err)
+			b.write("var/lib/holdfast/etcd-member.env", settingsText{name: "etcd-0", managed: *r.Cluster.Managed}.String())
+			b.write("etcd/default/member/wal/0.wal", "")
+			if x.ahead <= 0 {
+				time.Sleep(year)
+			}
+			hosts.ahead, hosts.placed = x.ahead, 0
+			state, err := r.Observe(t.Context())
+			check(t, err)
+			if disputed := state.Hosts[0].Certificates.Disputed; (disputed != "") != x.refused {
+				t.Errorf("%s: %q, %+v", x.ahead, disputed, state.Hosts[0].Certificates)
+			}
+			step, err := membership.Next(state)
+			var refusal *membership.Refusal
+			if isIssued := step.Action == membership.Issue; isIssued == x.refused || x.refused && x.ahead < 0 && (!errors.As(err, &refusal) || !strings.Contains(err.Error(), "the clock of the host is at 20")) {
+				t.Errorf("%s: %+v, %v", x.ahead, step, err)
+			}
+			_, err = actions{r}.issueCertificates(t.Context(), issue)
+			if (err != nil) != x.refused || (hosts.placed > 0) == x.refused || err != nil && !strings.Contains(err.Error(), "the clock of host etcd-0 is at 20") {
+				t.Errorf("%s: placed %d times, %v", x.ahead, hosts.placed, err)
+			}
+		})
 	}
 }

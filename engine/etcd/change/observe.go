@@ -166,12 +166,15 @@ func (o observer) observeHost(ctx context.Context, h engine.Host) probedHost {
 }
 
 // clockReading is how far the clock of a host is ahead of the bastion's, and the largest possible error.
-type clockReading struct{ ahead, error time.Duration }
+type clockReading struct {
+	ahead, error time.Duration
+	known        bool // the host has printed its clock
+}
 
 // readClock returns the reading of a clock that a host printed at some moment since it was asked.
 func readClock(clock, asked time.Time) clockReading {
 	half := time.Since(asked) / 2
-	return clockReading{clock.Sub(asked.Add(half)), half}
+	return clockReading{clock.Sub(asked.Add(half)), half, !clock.IsZero()}
 }
 
 // leastSkew returns by how much two clocks differ at least. A slow host prints its clock late.

@@ -14,6 +14,8 @@ type Certificates struct {
 	Due     string // why they must be issued again although etcd can use them; "": they need not be
 	Foreign bool   // etcd on the host uses certificates that holdfast has not issued
 
+	Disputed string // the clocks of the host and of the bastion, if only one of them finds the certificates valid
+
 	File    []carotation.CA // in the file of trusted CAs
 	Loaded  []carotation.CA // that etcd read when it started; those of the file if it does not run
 	Issuers []carotation.CA // of the certificates
@@ -70,9 +72,12 @@ func (s State) CAsAfter(step MemberStep) []carotation.CA {
 	return carotation.NeededCAs(s.wantedTrust(), hosts)
 }
 
-// issueStep returns the step that issues the certificates of a host. It refuses while another member, or the running etcd of
-// the host itself, does not trust the CA.
+// issueStep returns the step that issues the certificates of a host. It refuses while clocks disagree about the present ones,
+// and while another member, or the running etcd of the host itself, does not trust the CA.
 func (d decision) issueStep(h Host, reason string) (MemberStep, error) {
+	if clocks := h.Certificates.Disputed; clocks != "" {
+		return MemberStep{}, d.refuseHost(h, fmt.Sprintf("host %s needs certificates (%s) by one clock only: %s", h.Name, reason, clocks))
+	}
 	judges := d.trustOfOthers(h.Name)
 	if own := h.trust(); d.hasMember(h) && h.HasData && len(own.Loaded) > 0 {
 		own.File = own.Loaded // its file is about to be replaced
@@ -269,7 +274,7 @@ func (c Certificates) afterStep(step MemberStep, cas []carotation.CA, ca carotat
 	case TrustCA, DropCA:
 		c.Loaded = cas
 	case Issue:
-		c.Problem, c.Due, c.Issuers = "", "", []carotation.CA{ca}
+		c.Problem, c.Due, c.Disputed, c.Issuers = "", "", "", []carotation.CA{ca}
 	default:
 	}
 	return c

@@ -130,8 +130,8 @@ func checkKey(key crypto.PublicKey) error {
 	return fmt.Errorf("the key of the host is too weak: use ECDSA P-256, Ed25519 or RSA with %d bits", minRSA)
 }
 
-// startEarly is how long before now a certificate begins, because clocks differ.
-const startEarly = 5 * time.Minute
+// StartEarly is how long before now a certificate begins, because clocks differ.
+const StartEarly = 5 * time.Minute
 
 // Issue signs a certificate for the key of a request. It takes only the key from the request, and everything else from the
 // profile. The certificate expires with the CA at the latest.
@@ -146,7 +146,7 @@ func (a Authority) Issue(random io.Reader, request *x509.CertificateRequest, p P
 	serial[0] = serial[0]&0x7f | 0x40 // positive, and of full length
 	template := &x509.Certificate{
 		SerialNumber: new(big.Int).SetBytes(serial), Subject: pkix.Name{CommonName: p.CommonName},
-		NotBefore: latestTime(validity.Now.Add(-startEarly), a.Cert.NotBefore), NotAfter: earliestTime(validity.Now.Add(validity.Lifetime), a.Cert.NotAfter),
+		NotBefore: latestTime(validity.Now.Add(-StartEarly), a.Cert.NotBefore), NotAfter: earliestTime(validity.Now.Add(validity.Lifetime), a.Cert.NotAfter),
 		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: p.usages(), BasicConstraintsValid: true,
 		DNSNames: p.dnsNames(), IPAddresses: p.addresses(),
 	}
