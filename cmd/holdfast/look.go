@@ -25,7 +25,6 @@ const lookForks = 32
 // hostLook asks the hosts of a new inventory about themselves.
 type hostLook struct {
 	*site
-	reached []engine.Host
 	found   map[string]draft.Found
 	running map[string]hoststate.Processes
 }
@@ -45,21 +44,29 @@ func (w inventoryWriter) lookAtHosts(ctx context.Context, s *draft.Site) error {
 	look := hostLook{site: opened, found: map[string]draft.Found{}, running: map[string]hoststate.Processes{}}
 	facts := look.gatherFor(ctx, opened.inv.Hosts, "ostree")
 	look.sortAnswers(facts)
-	if err := ctx.Err(); err != nil {
-		return context.Cause(ctx)
-	}
-	if len(look.reached) == 0 {
-		return failWith(engine.ExitUnreachable, fmt.Errorf("no host answered, so nothing was written; the first one: %s", facts[opened.inv.Hosts[0].Name].Unreachable))
-	}
 	look.findProcesses(ctx)
 	look.findOS(ctx, facts)
 	s.Clusters = look.findClusters(ctx, facts)
 	s.Found = look.found
-	return context.Cause(ctx)
+	if err := ctx.Err(); err != nil {
+		return context.Cause(ctx)
+	}
+	if len(look.listReached()) == 0 {
+		return failWith(engine.ExitUnreachable, fmt.Errorf("no host answered, so nothing was written; the first one: %s", look.found[opened.inv.Hosts[0].Name].Unreachable))
+	}
+	return nil
+}
+
+// listReached returns the hosts that have answered each question so far, without second names.
+func (l hostLook) listReached() []engine.Host {
+	return slices.DeleteFunc(slices.Clone(l.inv.Hosts), func(h engine.Host) bool {
+		f := l.found[h.Name]
+		return f.Unreachable != "" || f.SameAs != ""
+	})
 }
 
 // sortAnswers tells the hosts that answered from the silent ones. Of several names of one machine, the first one counts.
-func (l *hostLook) sortAnswers(facts map[string]engine.Facts) {
+func (l hostLook) sortAnswers(facts map[string]engine.Facts) {
 	names := map[string]string{} // by boot ID of the kernel
 	for _, h := range l.inv.Hosts {
 		f := facts[h.Name]
@@ -70,7 +77,7 @@ func (l *hostLook) sortAnswers(facts map[string]engine.Facts) {
 		case machine != "" && first != "":
 			l.found[h.Name] = draft.Found{SameAs: first}
 		default:
-			l.reached, names[machine] = append(l.reached, h), h.Name
+			names[machine] = h.Name
 		}
 	}
 }
@@ -114,9 +121,10 @@ func (l hostLook) gatherFor(ctx context.Context, hosts []engine.Host, driver str
 // forEachReached calls a function for each host that answered. The results are added in the order of
 // the hosts.
 func (l hostLook) forEachReached(ask func(engine.Host) (add func())) {
-	adds := make([]func(), len(l.reached))
+	reached := l.listReached()
+	adds := make([]func(), len(reached))
 	workers := pool.New().WithMaxGoroutines(lookForks)
-	for i, h := range l.reached {
+	for i, h := range reached {
 		workers.Go(func() { adds[i] = ask(h) })
 	}
 	workers.Wait()
@@ -125,6 +133,8 @@ func (l hostLook) forEachReached(ask func(engine.Host) (add func())) {
 	}
 }
 
+// findProcesses asks each host for its programs. A host whose programs are not known counts as one that did
+// not answer: its driver and its etcd would be guesses.
 func (l hostLook) findProcesses(ctx context.Context) {
 	l.forEachReached(func(h engine.Host) func() {
 		outputs, err := l.readOn(ctx, h.Name, []engine.Command{hoststate.ProcessesProbe()})
@@ -135,7 +145,7 @@ func (l hostLook) findProcesses(ctx context.Context) {
 		return func() {
 			f := draft.Found{}
 			if problem != "" {
-				f.EtcdProblem = "its processes are not known: " + problem
+				f.Unreachable = "its processes are not known: " + textutil.FirstLine(problem)
 			}
 			if len(running.Kubelets) > 0 {
 				f.Node = running.Kubelets[0]
@@ -146,12 +156,13 @@ func (l hostLook) findProcesses(ctx context.Context) {
 }
 
 // findOS finds the OS of each host. Its driver is the first tool that answers: rpm-ostree and bootc
-// are on no host that only ostree updates.
+// are on no host that only ostree updates. After one that fails, no other is asked, because it may be the
+// one that updates the host.
 func (l hostLook) findOS(ctx context.Context, ofOstree map[string]engine.Facts) {
 	known := map[string]bool{}
 	for _, driver := range []string{"rpm-ostree", "bootc", "ostree"} {
 		var ask []engine.Host
-		for _, h := range l.reached {
+		for _, h := range l.listReached() {
 			if !known[h.Name] && (driver == "ostree" || slices.Contains(l.running[h.Name].Tools, driver)) {
 				ask = append(ask, h)
 			}
@@ -161,9 +172,10 @@ func (l hostLook) findOS(ctx context.Context, ofOstree map[string]engine.Facts) 
 			facts = l.gatherFor(ctx, ask, driver)
 		}
 		for _, h := range ask {
-			f := l.found[h.Name]
-			f.OS, f.OSProblem = draft.FindOS(driver, facts[h.Name])
-			l.found[h.Name], known[h.Name] = f, f.OSProblem == ""
+			f, answer := l.found[h.Name], facts[h.Name]
+			f.Unreachable = answer.Unreachable
+			f.OS, f.OSProblem = draft.FindOS(driver, answer)
+			l.found[h.Name], known[h.Name] = f, f.OSProblem == "" || answer.Tool != "" && answer.OSProblem != ""
 		}
 	}
 }
