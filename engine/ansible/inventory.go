@@ -104,7 +104,8 @@ const (
 	maxVisits   = 1_000_000 // hosts, groups and variables that are listed, repetitions by aliases and ranges included
 	maxDepth    = 100       // groups within groups
 	maxProblems = 1000      // errors that are kept, and remarks
-	maxVarFiles = 20_000    // files in group_vars and host_vars
+	maxVarFiles = 20_000    // files in group_vars and host_vars, and as many entries of their folders
+	maxFolders  = 10        // folders within a folder of variables; far below the number of links that a kernel follows
 )
 
 // group is a group while the inventory is read.

@@ -2,6 +2,10 @@ package ansible
 
 import (
 	"errors"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -155,5 +159,57 @@ func TestRemarks(t *testing.T) {
 	}
 	if v := inv.Hosts[0].Variables; v["x"].Kind != Secret || v["y"].Text != "2" {
 		t.Errorf("%+v", v)
+	}
+}
+
+// TestLinks checks that links in group_vars and host_vars are followed as in Ansible, and that circles end.
+func TestLinks(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write := func(file, text string) {
+		t.Helper()
+		if err := errors.Join(os.MkdirAll(filepath.Dir(filepath.Join(dir, file)), 0o755), os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	link := func(target, file string) {
+		t.Helper()
+		if err := errors.Join(os.MkdirAll(filepath.Dir(filepath.Join(dir, file)), 0o755), os.Symlink(target, filepath.Join(dir, file))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("site/hosts", "[web]\na\n[db]\nb\n")
+	write("common/all/a.yml", "x: 1\n")
+	write("common/all/sub/b.yml", "y: 2\n")
+	write("common/all/sub.d/c.yml", "ignored: 3\n")
+	write("common/deep/d.yml", "z: 4\n")
+	write("common/web.yml", "w: 5\n")
+	link("../../common/all", "site/group_vars/all")
+	link("../deep", "common/all/deep")
+	link("../../common/web.yml", "site/group_vars/web.yml")
+	link("missing", "site/group_vars/db.yml")
+	link("missing", "site/group_vars/.db")
+	link("../../common/deep", "site/host_vars/a")
+	read := func() (Inventory, string, error) {
+		inv, err := Read(Source{FS: os.DirFS(dir), Name: "site/hosts"})
+		var remarks []string
+		for _, r := range inv.Remarks {
+			remarks = append(remarks, r.String())
+		}
+		return inv, strings.Join(remarks, "\n"), err
+	}
+	inv, remarks, err := read()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := slices.Sorted(maps.Keys(inv.Hosts[0].Variables)); !slices.Equal(got, []string{"w", "x", "y", "z"}) {
+		t.Errorf("variables %v", got)
+	}
+	if remarks != "site/group_vars/db.yml:1:1: is a link that cannot be followed (no such file or directory); Ansible ignores it, too" {
+		t.Error(remarks)
+	}
+	link(".", "common/all/circle")
+	if _, _, err = read(); err == nil || err.Error() != "site/group_vars/all:1:1: cannot be read: folders are nested more than 10 deep; a link may lead in a circle" {
+		t.Error(err)
 	}
 }

@@ -2,6 +2,7 @@ package ansible
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"maps"
 	"path"
@@ -22,6 +23,7 @@ type variableFiles struct {
 	groups map[string]map[string]Value
 	hosts  map[string]map[string]Value
 	files  int
+	listed int // entries of folders in group_vars and host_vars
 }
 
 func (v *variableFiles) readFolders() {
@@ -62,11 +64,12 @@ func (v *variableFiles) readFolder(folder, what string, names map[string]bool) m
 	slices.SortStableFunc(entries, func(x, y fs.DirEntry) int { return rank(x) - rank(y) })
 	for _, e := range entries {
 		name, file := e.Name(), path.Join(dir, e.Name())
-		if !e.IsDir() {
+		isFolder, exists := v.followLink(file, e)
+		if !isFolder {
 			name = trimEnding(name)
 		}
 		switch {
-		case isIgnored(e.Name()):
+		case isIgnored(e.Name()), !exists:
 		case !names[name] && !names[e.Name()]:
 			v.addRemark(Position{v.src.Root + file, 1, 1}, "no %s of the inventory has this name; its variables have no effect", what)
 		default:
@@ -78,7 +81,7 @@ func (v *variableFiles) readFolder(folder, what string, names map[string]bool) m
 				continue
 			}
 			fileOf[name], found[name] = path.Join(folder, e.Name()), map[string]Value{}
-			for _, f := range v.listFiles(file, e.IsDir()) {
+			for _, f := range v.listFiles(file, isFolder) {
 				maps.Copy(found[name], v.readFile(f))
 			}
 		}
@@ -95,32 +98,62 @@ func trimEnding(name string) string {
 
 func isIgnored(name string) bool { return strings.HasPrefix(name, ".") || strings.HasSuffix(name, "~") }
 
+// followLink reports whether an entry of a folder is a folder or a link to one. exists is false for a link that leads nowhere.
+func (v *variableFiles) followLink(file string, e fs.DirEntry) (isFolder, exists bool) {
+	if e.Type()&fs.ModeSymlink == 0 {
+		return e.IsDir(), true
+	}
+	info, err := fs.Stat(v.src.FS, file)
+	if err != nil && !isIgnored(e.Name()) {
+		v.addRemark(Position{v.src.Root + file, 1, 1}, "is a link that cannot be followed (%s); Ansible ignores it, too", textutil.ErrorWithoutPath(err))
+	}
+	return err == nil && info.IsDir(), err == nil
+}
+
 // listFiles returns a file, or all files of a folder in order, also in its folders.
 func (v *variableFiles) listFiles(file string, isFolder bool) []string {
 	if !isFolder {
 		return []string{file}
 	}
-	var files []string
-	err := fs.WalkDir(v.src.FS, file, func(p string, d fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case p != file && isIgnored(d.Name()):
-			if d.IsDir() {
-				return fs.SkipDir
-			}
-		case !d.IsDir() && (path.Ext(p) == "" || trimEnding(d.Name()) != d.Name()):
-			files = append(files, p)
-		}
-		if len(files) > maxVarFiles {
-			return errors.New("it has too many files")
-		}
-		return nil
-	})
+	files, err := v.listFolder(file, 0)
 	if err != nil {
 		v.addError(Position{v.src.Root + file, 1, 1}, "cannot be read: %s", textutil.ErrorWithoutPath(err))
 	}
 	return files
+}
+
+// listFolder returns the files of a folder and of the folders in it. As in Ansible, links are followed, and folders and files with
+// other endings are not read.
+func (v *variableFiles) listFolder(folder string, depth int) (files []string, err error) {
+	if depth > maxFolders {
+		return nil, fmt.Errorf("folders are nested more than %d deep; a link may lead in a circle", maxFolders)
+	}
+	entries, err := fs.ReadDir(v.src.FS, folder)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		if v.listed++; v.listed > maxVarFiles {
+			return nil, fmt.Errorf("it has more than %d files and folders", maxVarFiles)
+		}
+		if isIgnored(e.Name()) {
+			continue
+		}
+		file, ending := path.Join(folder, e.Name()), path.Ext(e.Name())
+		isFolder, exists := v.followLink(file, e)
+		switch {
+		case !exists:
+		case isFolder && ending == "":
+			inner, err := v.listFolder(file, depth+1)
+			if err != nil {
+				return nil, err
+			}
+			files = append(files, inner...)
+		case !isFolder && slices.Contains(endings, ending):
+			files = append(files, file)
+		}
+	}
+	return files, nil
 }
 
 func (v *variableFiles) readFile(name string) map[string]Value {
