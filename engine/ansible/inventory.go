@@ -85,13 +85,13 @@ type Group struct {
 type Host struct {
 	Name      string
 	At        Position
-	Groups    []string // the groups that list the host themselves, in the order of Inventory.Groups; not all and ungrouped
+	Groups    []string // the groups that list the host themselves, in the order in which they do; not all and ungrouped
 	Variables map[string]Value
 }
 
 // Inventory is an inventory that has been read.
 type Inventory struct {
-	Groups  []Group // in the order of the file
+	Groups  []Group // in the order in which the file first names them
 	Hosts   []Host  // in the order of the file
 	Remarks []Problem
 }

@@ -125,9 +125,7 @@ func isYAML(name, text string) bool {
 // finish sums up groups and hosts, with all variables of each host.
 func (b *builder) finish(v variableFiles) Inventory {
 	var inv Inventory
-	position := map[string]int{}
-	for i, g := range b.groupOrder {
-		position[g.name] = i
+	for _, g := range b.groupOrder {
 		out := Group{Name: g.name, At: g.at, Hosts: g.hosts}
 		for _, c := range g.children {
 			out.Children = append(out.Children, c.name)
@@ -140,7 +138,6 @@ func (b *builder) finish(v variableFiles) Inventory {
 	merged := map[string]map[string]Value{} // by the groups of a host
 	for _, h := range b.hostOrder {
 		own := slices.DeleteFunc(slices.Clone(h.groups), func(g string) bool { return g == "all" || g == "ungrouped" })
-		slices.SortFunc(own, func(x, y string) int { return position[x] - position[y] })
 		groups := own
 		if len(own) == 0 {
 			groups = []string{"ungrouped"}

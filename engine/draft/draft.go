@@ -218,7 +218,7 @@ func (m *maker) remarkGroups(pools []*pool) {
 			for i, h := range hosts {
 				names[i] = h.Name
 			}
-			m.addRemark(hosts[0].At, "%s: pool %s; not in %s, because a host has one pool: its first group in the file", foldFew(names, " "), p.name, others)
+			m.addRemark(hosts[0].At, "%s: pool %s; not in %s, because a host has one pool: the first group in the file that lists it", foldFew(names, " "), p.name, others)
 		}
 	}
 }

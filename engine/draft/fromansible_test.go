@@ -92,7 +92,7 @@ func TestConnections(t *testing.T) {
 // TestPools checks that the pool of a host is the first group of the file that
 // lists it, and that nothing is inferred from the name of a group.
 func TestPools(t *testing.T) {
-	d := readAnsible(t, "lonely\n[dc:children]\nworkers\n[etcd]\ne-[0:2]\n[workers]\ne-0\nw-[1:3]\n[rack_a]\nw-[1:2]\n")
+	d := readAnsible(t, "lonely\n[dc:children]\nworkers\n[rack_a:vars]\nansible_pipelining=1\n[etcd]\ne-[0:2]\n[workers]\ne-0\nw-[1:3]\n[rack_a]\nw-[1:2]\n")
 	inv := load(t, d.Text)
 	if len(inv.Clusters) != 0 {
 		t.Errorf("a cluster was inferred: %+v", inv.Clusters)
@@ -101,14 +101,14 @@ func TestPools(t *testing.T) {
 	for _, h := range inv.Hosts {
 		pools[h.Name] = h.Pool
 	}
-	for host, pool := range map[string]string{"lonely": "ungrouped", "e-0": "workers", "e-1": "etcd", "w-1": "workers"} {
+	for host, pool := range map[string]string{"lonely": "ungrouped", "e-0": "etcd", "e-1": "etcd", "w-1": "workers"} {
 		if pools[host] != pool {
 			t.Errorf("%s is in pool %s", host, pools[host])
 		}
 	}
 	want := `hosts:2:1: group dc only contains groups, and is not taken over; select its hosts with -l 'workers'
-hosts:5:1: e-0: pool workers; not in etcd, because a host has one pool: its first group in the file
-hosts:8:1: w-[1-2]: pool workers; not in rack_a, because a host has one pool: its first group in the file`
+hosts:7:1: e-0: pool etcd; not in workers, because a host has one pool: the first group in the file that lists it
+hosts:10:1: w-[1-2]: pool workers; not in rack_a, because a host has one pool: the first group in the file that lists it`
 	if got := strings.Join(d.Remarks, "\n"); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
