@@ -195,6 +195,7 @@ var neighbours = map[string]map[string]string{
 		"engine/wire":               "it reads and writes the JSON of events",
 	},
 	"holdfast/engine/hostpattern": {
+		"engine/draft":    "a remark has a pattern only if it selects the hosts of a group",
 		"engine/playbook": "a play names its hosts by a pattern",
 	},
 	"holdfast/engine/window": {

@@ -21,10 +21,11 @@ type Host struct {
 	Connection Connection
 	At         string // position of the host in the file of the tool, for remarks
 
-	found           Found // of Site.Found
-	portUnknown     bool  // the port of Connection is not the one of the tool
-	wayUnknown      bool  // Connection lacks a port, or a way over other hosts, that the tool has
-	hasProxyCommand bool  // ssh ignores jump hosts of later variables
+	listedName      string // Name before it was made valid
+	found           Found  // of Site.Found
+	portUnknown     bool   // the port of Connection is not the one of the tool
+	wayUnknown      bool   // Connection lacks a port, or a way over other hosts, that the tool has
+	hasProxyCommand bool   // ssh ignores jump hosts of later variables
 }
 
 // Connection has the settings of SSH that differ from the defaults.
@@ -51,6 +52,7 @@ type Site struct {
 	Source    string // file of the other tool, "" without one
 	SSHConfig string // for the whole site; "" for the default
 	Hosts     []Host
+	Groups    []Group  // of the other tool
 	Remarks   []string // parts that are left out
 
 	Found    map[string]Found // by the names that hosts have in an inventory; nil: they were not asked
@@ -105,6 +107,7 @@ func Make(s Site) (Draft, error) {
 		pools = splitByOS(pools)
 		m.remarkFound(pools, s.Clusters)
 	}
+	m.remarkParents(s.Groups, pools)
 	shared := shareConnections(pools)
 	d := Draft{Text: formatInventory(s, shared, pools), Hosts: countAnswers(hosts), Remarks: m.remarks}
 	d.Silent = len(hosts) - d.Hosts
@@ -141,7 +144,7 @@ func (m *maker) nameHosts(hosts []Host) []Host {
 			m.addRemark(h.At, "host %s is left out: %q is not a name or an IP address", h.Name, h.Address)
 			continue
 		}
-		h.Name = validHostName(h.Name)
+		h.Name, h.listedName = validHostName(h.Name), h.Name
 		switch other, known := taken[h.Name]; {
 		case !inventory.IsHostName(h.Name):
 			m.addError(h.At, "host %q: no name of holdfast can be made of it; rename it to lower-case letters, digits, dot and dash", before.Name)

@@ -22,7 +22,9 @@ func FromAnsible(inv ansible.Inventory) Site {
 		}
 	}
 	r.remarkLeftOut()
-	r.remarkParents(inv)
+	for _, g := range inv.Groups {
+		s.Groups = append(s.Groups, Group{Name: g.Name, At: g.At.String(), Hosts: g.Hosts, Children: g.Children})
+	}
 	r.remarkVariables()
 	slices.SortStableFunc(r.problems, func(p, q ansible.Problem) int { return p.At.Compare(q.At) })
 	for _, p := range r.problems {
@@ -136,16 +138,6 @@ func (r *ansibleReader) remarkVariables() {
 			more = fmt.Sprintf(" (at %d places)", n)
 		}
 		r.addRemark(d.first, "variable %s%s is not taken over; if configurations need it, write it into locals or a document", name, more)
-	}
-}
-
-// remarkParents names groups that only contain groups.
-func (r *ansibleReader) remarkParents(inv ansible.Inventory) {
-	for _, g := range inv.Groups {
-		if len(g.Hosts) == 0 && len(g.Children) > 0 && g.Name != "all" && g.Name != "ungrouped" {
-			r.addRemark(g.At, "group %s only contains groups, and is not taken over; select its hosts with -l %s", g.Name,
-				"'"+strings.Join(textutil.AndMore(g.Children[:min(len(g.Children), 5)], len(g.Children)), ":")+"'")
-		}
 	}
 }
 

@@ -4,19 +4,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/fstest"
 
-	"holdfast/engine/ansible"
 	"holdfast/engine/draft"
 )
 
 func readAnsible(t *testing.T, text string) draft.Draft {
 	t.Helper()
-	inv, err := ansible.Read(ansible.Source{FS: fstest.MapFS{"hosts": {Data: []byte(text)}}, Name: "hosts"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := draft.FromAnsible(inv)
+	s := draft.FromAnsible(parseAnsible(t, text))
 	s.Name, s.Source = "berlin", "hosts"
 	d, err := draft.Make(s)
 	if err != nil {
@@ -106,9 +100,9 @@ func TestPools(t *testing.T) {
 			t.Errorf("%s is in pool %s", host, pools[host])
 		}
 	}
-	want := `hosts:2:1: group dc only contains groups, and is not taken over; select its hosts with -l 'workers'
-hosts:7:1: e-0: pool etcd; not in workers, because a host has one pool: the first group in the file that lists it
-hosts:10:1: w-[1-2]: pool workers; not in rack_a, because a host has one pool: the first group in the file that lists it`
+	want := `hosts:7:1: e-0: pool etcd; not in workers, because a host has one pool: the first group in the file that lists it
+hosts:10:1: w-[1-2]: pool workers; not in rack_a, because a host has one pool: the first group in the file that lists it
+hosts:2:1: group dc only contains groups, and is not taken over; select its hosts with -l 'workers:e-0'`
 	if got := strings.Join(d.Remarks, "\n"); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
