@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -184,11 +185,40 @@ func (w inventoryWriter) readHosts() (draft.Site, error) {
 		}
 		s := draft.FromAnsible(inv)
 		s.Source = w.ansible
+		s.Remarks = append(listUnread(dir), s.Remarks...)
 		return s, nil
 	case w.sshConfig != "":
 		return w.readSSHConfig()
 	}
 	return draft.Site{}, nil
+}
+
+// listUnread names the files around the folder of an Ansible inventory that Ansible may read, and init does not.
+func listUnread(dir string) (remarks []string) {
+	const (
+		config    = "settings of Ansible are not read; if it has a user, a key, become or arguments of ssh, set them by hand"
+		variables = "only the folder beside the inventory is read; if this one tells how to reach hosts, set that by hand"
+	)
+	var seen []fs.FileInfo
+	for _, f := range []struct{ path, text string }{
+		{filepath.Join(dir, "group_vars"), ""},
+		{filepath.Join(dir, "host_vars"), ""},
+		{filepath.Join(dir, "ansible.cfg"), config},
+		{filepath.Join(dir, "..", "ansible.cfg"), config},
+		{"ansible.cfg", config},
+		{filepath.Join(dir, "..", "group_vars"), variables},
+		{filepath.Join(dir, "..", "host_vars"), variables},
+	} {
+		info, err := os.Stat(f.path)
+		if err != nil || slices.ContainsFunc(seen, func(other fs.FileInfo) bool { return os.SameFile(info, other) }) {
+			continue
+		}
+		seen = append(seen, info)
+		if f.text != "" {
+			remarks = append(remarks, textutil.Printable(f.path)+": "+f.text)
+		}
+	}
+	return remarks
 }
 
 func (w inventoryWriter) readSSHConfig() (draft.Site, error) {
