@@ -138,7 +138,7 @@ func (o observer) nameMembers(s *membership.State) error {
 func (o observer) observeHost(ctx context.Context, h engine.Host) probedHost {
 	ctx, cancel := context.WithTimeout(ctx, scriptTime)
 	defer cancel()
-	out := membership.Host{Name: h.Name, Retired: h.Retired, Failed: o.failed[h.Name]}
+	out := membership.Host{Name: h.Name, Retired: h.Retired, Leaving: h.Leaving, Failed: o.failed[h.Name]}
 	_, out.Checked = o.checked[h.Name]
 	asked := time.Now()
 	reply, err := o.Hosts.Run(ctx, h, probeScript(*o.Cluster.Managed))

@@ -7,6 +7,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/etcd/membership"
+	"holdfast/engine/etcd/restore"
 )
 
 // answerAll answers each script of each host with the same text.
@@ -90,5 +91,50 @@ func TestReplacedClusterLives(t *testing.T) {
 		if (list.Problem != "") != c.problems || c.problems && !strings.Contains(list.Problem, "b, c") {
 			t.Errorf("%d healthy: %q", c.healthy, list.Problem)
 		}
+	}
+}
+
+// TestVotersOfLeavingHosts: nobody asks a voter whose host leaves the site, so nobody knows whether it is dead. No message offers to
+// remove it, or to give its data up.
+func TestVotersOfLeavingHosts(t *testing.T) {
+	t.Parallel()
+	r := newFakeRun(&fakeHosts{}, &fakeEtcd{members: []membership.Member{
+		{ID: "1", Name: "a", Host: "a", Healthy: true, Leader: true}, {ID: "2", Name: "b", Host: "b", Healthy: true}, {ID: "3", Name: "c", Host: "c"},
+	}})
+	r.Hosts = strictHosts{&fakeHosts{}, t}
+	r.Members = append(r.Members, engine.Host{Name: "c", Retired: true, Leaving: true})
+	r.Prepare()
+	s, err := r.Observe(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range s.Hosts {
+		s.Hosts[i].HasData = true
+	}
+	_, refused := membership.Next(s)
+	expectNoRemoval(t, refused)
+}
+
+// TestRestoreWithALeavingHost: a host that leaves the site may have the freshest data.
+func TestRestoreWithALeavingHost(t *testing.T) {
+	t.Parallel()
+	r := newFakeRun(&fakeHosts{}, &fakeEtcd{})
+	r.Hosts = strictHosts{&fakeHosts{}, t}
+	r.Members = append(r.Members, engine.Host{Name: "c", Retired: true, Leaving: true})
+	r.Prepare()
+	restoring := &Restore{Run: r}
+	restoring.Prepare()
+	s, err := restoring.Observe(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, refused := restore.Next(s)
+	expectNoRemoval(t, refused)
+}
+
+func expectNoRemoval(t *testing.T, err error) {
+	t.Helper()
+	if err == nil || strings.Contains(err.Error(), "--lost") || strings.Contains(err.Error(), "--remove-member") || !strings.Contains(err.Error(), "take leaving out of the inventory") {
+		t.Errorf("refusal: %v", err)
 	}
 }

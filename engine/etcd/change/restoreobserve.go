@@ -34,7 +34,7 @@ func (r *Restore) Observe(ctx context.Context) (restore.State, error) {
 	uncertified := observer{r.Run}.judgeFounder(probed)
 	for _, p := range probed {
 		h := restore.Host{
-			Name: p.host.Name, Retired: p.host.Retired, Unreachable: p.host.Unreachable, HasData: p.host.HasData, DataOf: p.host.DataOf,
+			Name: p.host.Name, Retired: p.host.Retired, Unreachable: p.host.Unreachable, Leaving: p.host.Leaving, HasData: p.host.HasData, DataOf: p.host.DataOf,
 			DataCluster: p.found.dataCluster, Replaced: r.Run.replaced.hasCluster(p.found.dataCluster), Running: p.host.Running,
 			Record: p.host.Record, Phase: p.found.phase, Of: p.found.of, Failed: r.failed[p.host.Name], Cleaned: r.cleaned[p.host.Name],
 			Uncertified: uncertified(p.host), Unmounted: p.found.unmounted,

@@ -188,6 +188,8 @@ func (d decision) adviseUnhealthy(m Member, h Host) string {
 	switch {
 	case h.Name == "" || h.Unreachable == "" && (!h.HasData || h.DataOf != m.ID || d.isLeaving(m)):
 		return "start it, or if it is dead, use --remove-member " + m.DisplayName()
+	case h.Leaving:
+		return fmt.Sprintf("host %s leaves the site, so nobody asks it: %s", h.Name, AdviceForLeaving)
 	case h.Unreachable != "":
 		return fmt.Sprintf("bring host %s back (%s), start it, or if it is dead, use --remove-member %s", h.Name, h.Unreachable, m.DisplayName())
 	}

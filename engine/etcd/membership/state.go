@@ -76,6 +76,7 @@ type Host struct {
 	Name        string
 	Retired     bool   // its voter must be removed; other hosts should have a voter
 	Unreachable string // why; "": it answers, and the fields below are known
+	Leaving     bool   // it leaves the site: no run connects to it, so it is unreachable, and nobody knows whether it is gone
 	HasData     bool   // there is a data directory of etcd
 	DataOf      string // ID of the member whose data it has; "": not known
 	Replaced    bool   // its data are of a cluster that a restore has replaced by this one
@@ -91,6 +92,10 @@ type Host struct {
 	Checked bool
 	Failed  string
 }
+
+// AdviceForLeaving is the next step for a member on a host that leaves the site. It offers no removal: nobody knows whether the
+// member is dead.
+const AdviceForLeaving = "take leaving out of the inventory, or, if the machine is deleted, take the host out"
 
 // Settings has the differences between the settings of etcd on a host with a member and those of the inventory.
 type Settings struct {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"holdfast/engine/etcd/membership"
 	"holdfast/engine/etcdfacts"
 )
 
@@ -41,6 +42,9 @@ func (s State) checkQuorumLost() error {
 		if h.Unmounted != "" && !s.IsLost(h.Name) {
 			return s.refuseRestore(QuorumMayLive, fmt.Sprintf("host %s: %s is not mounted, and the data of its member may be there: mount it; if that disk is gone for good, use --lost %s",
 				h.Name, h.Unmounted, h.Name))
+		}
+		if h.Leaving && !s.IsLost(h.Name) {
+			return s.refuseRestore(QuorumMayLive, fmt.Sprintf("host %s leaves the site, so nobody asks it, and its member may live: %s", h.Name, membership.AdviceForLeaving))
 		}
 		if h.Unreachable != "" && !s.IsLost(h.Name) {
 			return s.refuseRestore(QuorumMayLive, fmt.Sprintf("host %s is unreachable (%s): its member may live; if it is gone for good, use --lost %s",

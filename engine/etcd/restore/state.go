@@ -28,6 +28,7 @@ type Host struct {
 	Name        string
 	Retired     bool
 	Unreachable string // reason; "": the host answers, and the fields below are known
+	Leaving     bool   // it leaves the site: no run connects to it, so it is unreachable, and nobody knows whether it is gone
 	Unmounted   string // mount point of its data that is not mounted; then it is unreachable, too
 
 	HasData     bool
