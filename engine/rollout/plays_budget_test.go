@@ -90,6 +90,35 @@ func TestSpentBudgetEndsAPlaybook(t *testing.T) {
 	}
 }
 
+// TestLeftHostOfALaterPlay: a run was killed in its second play. The next run ends in its first play, so it does not take up the
+// host that the dead run holds. Its failure names that host, and the limit with which the same playbook recovers it.
+func TestLeftHostOfALaterPlay(t *testing.T) {
+	one, two := withFatalErrors(playOn("x", engine.FinalizeTask)), playOn("y", engine.FinalizeTask)
+	synctest.Test(t, func(t *testing.T) {
+		site := newSite(twoPools())
+		first, second, third := site.Bastion("run-1"), site.Bastion("run-2"), site.Bastion("run-3")
+		first.Watch = func(e event.Event) {
+			if e.Type == event.StepStarted && e.Host == "y-0" && e.Step == "reboot" {
+				first.Kill()
+			}
+		}
+		applyRun(first, withSimulatedPlays(one, two))
+		site.Host("x-0").Change(func(t *simulator.Traits) { t.Unclear = "two deployments are booted" })
+		end := applyRun(second, successorOf(first), withSimulatedPlays(one, two))
+		failOnErrors(t, checkEnd(end, engine.ExitFailed, "no later play begins"), checkNotBegun(end, two.Name), checkHeldFor(site.Host("y-0"), "run-1"))
+		if f := end.Verdict.Failures[0]; !strings.Contains(f.Hint, "y-0") || !strings.Contains(f.Hint, "--limit y-0") || strings.Contains(f.Hint, "y-1") {
+			t.Errorf("hint: %s", f.Hint)
+		}
+		end = applyRun(third, successorOf(first, second), withSimulatedPlays(one, two), func(r *rollout.Run) {
+			for i := range r.Plays {
+				of := r.Plays[i].Selected
+				r.Plays[i].Selected = func(h engine.Host) bool { return h.Name == "y-0" && of(h) }
+			}
+		})
+		failOnErrors(t, checkEnd(end, engine.ExitOK), checkUpdated(site.Host("y-0")), checkUntouched(site.Host("y-1")), checkLaws(site))
+	})
+}
+
 // TestPlanTellsOfPlaysThatDoNotBegin: the plan of a playbook tells after which play the run would end.
 func TestPlanTellsOfPlaysThatDoNotBegin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -2,10 +2,15 @@ package rollout
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"holdfast/engine"
 	"holdfast/engine/planner"
+	"holdfast/engine/standing"
+	"holdfast/engine/textutil"
 )
 
 // refuseHolds returns a failure if --on-held is refuse and the first plan of a play leaves out hosts that somebody else holds. Before
@@ -47,4 +52,28 @@ func findHold(plan engine.Plan) *engine.Exclusion {
 
 func heldFailure(cause string) *engine.Failure {
 	return &engine.Failure{Step: "plan", Cause: cause, Kind: engine.HeldFailure}
+}
+
+// nameLeftHosts adds a hint to the failure that ended the run before some plays: hosts of these plays that dead runs hold stay
+// as they are, because a run takes such a host up in its play.
+func (l *playLoop) nameLeftHosts(err error, plays []Play) error {
+	var left []string
+	for _, h := range l.Inventory.Hosts {
+		pool, _ := l.Inventory.Pool(h.Pool)
+		st := standing.View{Run: l.holdOwner(), Dead: l.Dead}.Judge(h, pool, l.state.facts[h.Name])
+		isLeft := st.Flag == standing.NoFlag && (st.Kind == standing.HeldByDeadRun || st.Kind == standing.HeldByExpiredRun)
+		if isLeft && slices.ContainsFunc(plays, func(p Play) bool { return p.Selected == nil || p.Selected(h) }) {
+			left = append(left, h.Name)
+		}
+	}
+	var f *engine.Failure
+	if len(left) == 0 || !errors.As(err, &f) || f.Kind == engine.StoppedFailure {
+		return err
+	}
+	told, hosts := *f, strings.Join(textutil.FoldNames(left), ",")
+	if told.Hint != "" {
+		told.Hint += "; "
+	}
+	told.Hint += "earlier runs still hold " + hosts + ", whose play did not begin: to recover them, run the playbook with --limit " + hosts
+	return &told
 }
