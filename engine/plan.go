@@ -54,6 +54,9 @@ type Plan struct {
 
 	FullReboot bool `json:"full_reboot,omitempty"` // each reboot is a full one, even if its pool allows a lesser one
 
+	RetryRolledBack bool   `json:"retry_rolled_back,omitempty"` // an OS is tried again on hosts that were rolled back from it
+	ContinueOver    string `json:"continue_over,omitempty"`     // run whose roll-out need not be finished before another one begins
+
 	Selected []string          `json:"selected,omitempty"` // hosts that the plan is for; empty: all
 	Settings map[string]string `json:"settings,omitempty"` // settings of the inventory and the playbook, by subject
 

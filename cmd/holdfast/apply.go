@@ -128,7 +128,7 @@ func (a applyRun) runApply(ctx context.Context) error {
 	s.run.Sink = sink
 	s.run.RefuseHeld = a.flags.onHeld == "refuse"
 	s.run.Compare, s.run.Approve = a.compareSaved(s), a.approvePlan(s)
-	s.run.BestEffort, s.run.OverIncomplete, s.run.RetryRejected = a.flags.bestEffort, a.flags.overIncomplete, a.flags.retryRolledBack
+	s.run.BestEffort = a.flags.bestEffort
 	if a.flags.step {
 		s.run.Step = a.askBatch
 	}
@@ -161,12 +161,7 @@ func (a applyRun) selectWork(s *site) error {
 		s.limitTo(*a.saved)
 		s.run.SavedWork = a.saved.Hosts
 	}
-	if a.saved != nil && len(a.flags.repair) == 0 {
-		a.flags.repair = a.saved.Repair
-	}
-	s.run.FullReboot = a.flags.fullReboot || a.saved != nil && a.saved.FullReboot
-	s.run.AnyEtcdVersion = a.flags.anyEtcdVersion || a.saved != nil && a.saved.AnyEtcdVersion
-	if err := s.setRepairHosts(a.flags.repair); err != nil {
+	if err := a.setPermissions(s); err != nil {
 		return err
 	}
 	if err := a.readPlays(s, a.flags.book); err != nil {
@@ -179,6 +174,22 @@ func (a applyRun) selectWork(s *site) error {
 		return fmt.Errorf("apply: %s is the plan of play %q of a playbook; give that playbook, too", a.flags.saved, a.saved.Play)
 	}
 	return nil
+}
+
+// setPermissions takes the permissions of the flags and of the saved plan, which was approved with them.
+func (a applyRun) setPermissions(s *site) error {
+	saved := engine.Plan{}
+	if a.saved != nil {
+		saved = *a.saved
+	}
+	s.run.FullReboot = a.flags.fullReboot || saved.FullReboot
+	s.run.AnyEtcdVersion = a.flags.anyEtcdVersion || saved.AnyEtcdVersion
+	s.run.RetryRejected = a.flags.retryRolledBack || saved.RetryRolledBack
+	s.run.OverIncomplete = a.flags.overIncomplete || saved.ContinueOver != ""
+	if len(a.flags.repair) == 0 {
+		return s.setRepairHosts(saved.Repair)
+	}
+	return s.setRepairHosts(a.flags.repair)
 }
 
 func (a applyRun) canAsk() error {

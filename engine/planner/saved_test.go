@@ -81,6 +81,12 @@ func TestSame(t *testing.T) {
 	staged := func(_ *world, in *planner.Input) {
 		in.Modules[0].Changes = adjustedFake{in.Modules[0].Changes.(adjustedFake).fakeModule, isStaged}
 	}
+	over := func(run string) func(*world, *planner.Input) {
+		return func(w *world, in *planner.Input) {
+			facts("worker-0", func(f *engine.Facts) { f.Rollout = &engine.Rollout{Run: run, Number: 7} })(w, in)
+			in.OverIncomplete = true
+		}
+	}
 	for name, c := range map[string]struct {
 		then, now func(*world, *planner.Input)
 		says      string // "": the plans are the same
@@ -121,6 +127,8 @@ func TestSame(t *testing.T) {
 		"gate of a batch":  {gate(engine.BeforeBatch, "a"), gate(engine.BeforeBatch, "b"), "pool worker: gate g is not as it was"},
 		"tasks":            {play(savedPlay("true")), play(savedPlay("rm -rf /srv")), "play tidy: pre-task 1 is not as it was\n  play tidy: task 1 is not as it was"},
 		"serial":           {play(savedPlay("true")), play(serial), "play tidy: serial is 3 now, and was not set"},
+		"over a roll-out":  {over("run-a"), over("run-a"), ""},
+		"over another one": {over("run-a"), over("run-b"), "the plan was saved to begin over the roll-out of run run-a, and that of run run-b has begun since"},
 		"was refused":      {func(_ *world, in *planner.Input) { delete(in.Clusters, "main") }, nil, "begins nothing"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -142,6 +150,18 @@ func TestSame(t *testing.T) {
 				t.Errorf("%v, not %q", err, c.says)
 			}
 		})
+	}
+}
+
+// TestSavedPermissions: a plan keeps the permissions with which it was made.
+func TestSavedPermissions(t *testing.T) {
+	in := savedWorld().input()
+	if p := planner.NewPlan(in); p.RetryRolledBack || p.ContinueOver != "" {
+		t.Errorf("without permissions: %v, %q", p.RetryRolledBack, p.ContinueOver)
+	}
+	in.RetryRejected, in.OverIncomplete = true, true
+	if p := planner.NewPlan(in); !p.RetryRolledBack || p.ContinueOver != "" {
+		t.Errorf("over no roll-out: %v, %q", p.RetryRolledBack, p.ContinueOver)
 	}
 }
 

@@ -21,6 +21,9 @@ func CheckSame(p engine.Plan, saved engine.Plan) error {
 	if len(saved.Refusals)+len(saved.Unfinished) > 0 {
 		return fmt.Errorf("the saved plan begins nothing, as it was refused\nplan again")
 	}
+	if over := saved.ContinueOver; over != "" && p.ContinueOver != "" && p.ContinueOver != over {
+		return fmt.Errorf("the plan was saved to begin over the roll-out of run %s, and that of run %s has begun since\nplan again", over, p.ContinueOver)
+	}
 	what, diffs := "the hosts have moved on since the plan was saved", changedWork(p, saved)
 	if others := changedSettings(p.Settings, saved.Settings); len(others) > 0 {
 		what, diffs = inventoryChanged, append(others, diffs...)

@@ -197,6 +197,12 @@ func withPermissions(c event.Command, p engine.Plan) event.Command {
 	if p.AnyEtcdVersion {
 		c = withSwitch(c, "any-etcd-version")
 	}
+	if p.RetryRolledBack {
+		c = withSwitch(c, retryRolledBack)
+	}
+	if p.ContinueOver != "" {
+		c = withSwitch(c, continueIncomplete)
+	}
 	if !hasFlag(c, repairMember) {
 		for _, host := range p.Repair {
 			c.Flags = append(slices.Clip(c.Flags), event.Flag{Name: repairMember, Value: host})

@@ -90,12 +90,12 @@ func TestAdvice(t *testing.T) {
 		"a saved plan with permissions": {
 			[]string{"--inventory=a.hcl", "--plan=p.plan"},
 			func(s *reporttest.Script) {
-				planned(s, engine.Plan{Total: 20, Selected: []string{"etcd-0", "etcd-1"}, FullReboot: true, AnyEtcdVersion: true, Repair: []string{"etcd-0", "etcd-1"}})
+				planned(s, engine.Plan{Total: 20, Selected: []string{"etcd-0", "etcd-1"}, FullReboot: true, AnyEtcdVersion: true, RetryRolledBack: true, ContinueOver: "run-0", Repair: []string{"etcd-0", "etcd-1"}})
 				s.FailHost("etcd-0", "finalize", "exit status 1", "it stays held")
 			},
 			engine.Findings{Failures: []engine.Failure{{Host: "etcd-0"}}},
 			event.RunEnd{Failed: []string{"etcd-0"}},
-			"exit 3: 1 host failed; next: holdfast apply -i a.hcl -l 'etcd-[0-1]' --full-reboot --any-etcd-version --repair-member etcd-0 --repair-member etcd-1\n",
+			"exit 3: 1 host failed; next: holdfast apply -i a.hcl -l 'etcd-[0-1]' --full-reboot --any-etcd-version --retry-rolled-back --continue-over-incomplete --repair-member etcd-0 --repair-member etcd-1\n",
 		},
 		"a saved plan with permissions, and flags that replace them": {
 			[]string{"--plan=p.plan", "--full-reboot", "--repair-member=etcd-1"},
