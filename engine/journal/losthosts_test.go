@@ -116,24 +116,38 @@ func TestPruneKeepsProofs(t *testing.T) {
 // TestUpdatedByPlays checks that a run lists a host as updated once, and not if a later play left it unfinished. Such a host
 // is not lost, because a play has seen it well.
 func TestUpdatedByPlays(t *testing.T) {
-	began := []event.Event{
-		{Type: event.RunStarted, Start: &event.RunStart{Site: "berlin"}},
-		{Type: event.HostDone, Host: "w-1"},
-		{Type: event.HostDone, Host: "w-0"},
-		{Type: event.HostDone, Host: "w-0"},
+	plans := func(hosts ...string) event.Event {
+		return event.Event{Type: event.Planned, Plan: &engine.Plan{}, Hosts: hosts}
 	}
+	done := func(host string) event.Event { return event.Event{Type: event.HostDone, Host: host} }
+	holds := func(host string) event.Event { return event.Event{Type: event.StepStarted, Host: host, Step: "hold"} }
+	began := []event.Event{
+		{Type: event.RunStarted, Start: &event.RunStart{Site: "berlin", HasPlays: true}},
+		plans("w-1", "w-0"),
+		{Type: event.BatchStarted, Batch: 1},
+		{Type: event.HostDone, Host: "w-1", Regained: []string{"w-1"}},
+		done("w-0"),
+	}
+	batch := event.Event{Type: event.BatchStarted, Batch: 2}
 	for name, c := range map[string]struct {
-		last event.Event
+		last []event.Event
 		want []string
 	}{
-		"ended":  {event.Event{Type: event.RunEnded, End: &event.RunEnd{Exit: engine.ExitStopped, Updated: []string{"w-0"}, Untouched: []string{"w-1"}}}, []string{"w-0"}},
-		"killed": {event.Event{Type: event.BatchStarted, Batch: 4}, []string{"w-0", "w-1"}},
+		"ended":                        {[]event.Event{done("w-0"), {Type: event.RunEnded, End: &event.RunEnd{Exit: engine.ExitStopped, Updated: []string{"w-0"}, Untouched: []string{"w-1"}}}}, []string{"w-0"}},
+		"killed in the first play":     {nil, []string{"w-0", "w-1"}},
+		"killed while it asks":         {[]event.Event{plans("w-0", "w-1")}, []string{"w-0", "w-1"}},
+		"killed in the second":         {[]event.Event{plans("w-0", "w-1"), batch, holds("w-0")}, nil},
+		"killed after one of two":      {[]event.Event{plans("w-0", "w-1"), batch, holds("w-0"), done("w-0")}, []string{"w-0"}},
+		"killed in the third":          {[]event.Event{plans("w-0"), batch, done("w-0"), plans("w-1"), batch}, []string{"w-0"}},
+		"a host was left out":          {[]event.Event{plans("w-0"), batch, plans("w-1"), batch, done("w-1")}, []string{"w-1"}},
+		"failed in a later play":       {[]event.Event{plans("w-0"), batch, {Type: event.HostFailed, Host: "w-0", Failure: &engine.Failure{Cause: "exit status 1"}}}, []string{"w-1"}},
+		"begun, by an earlier version": {[]event.Event{plans(), batch, holds("w-0")}, []string{"w-1"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			lost := []event.Event{{Type: event.RunStarted, Start: &event.RunStart{Site: "berlin"}}, {Type: event.StepStarted, Host: "w-1", Step: "write", Aim: "A"}}
 			writeJournal(t, dir, "run-1", lost)
-			writeJournal(t, dir, "run-2", append(slices.Clip(began), c.last))
+			writeJournal(t, dir, "run-2", append(slices.Clip(began), c.last...))
 			runs, err := journal.ListRuns(dir)
 			if err != nil {
 				t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"slices"
 	"sort"
@@ -41,8 +42,39 @@ type Run struct {
 	hasPlays   bool // an updated host need not match its desired state
 	marksNewOS bool // the journal tells from which step on a host may get another OS
 
+	plays playWork
+
 	isPartial bool // only the first and the last line were read
 }
+
+// playWork follows the work of the plays of a run.
+type playWork struct {
+	begun bool            // the last play has begun
+	due   map[string]bool // hosts that the last play has not finished
+	owed  map[string]bool // hosts that an earlier play did not finish
+}
+
+func (w *playWork) addEvent(e event.Event) {
+	switch {
+	case e.Type == event.Planned:
+		if w.begun {
+			maps.Copy(w.owed, w.due)
+		}
+		w.begun, w.due = false, map[string]bool{}
+		for _, host := range e.Hosts {
+			w.due[host] = true
+		}
+	case e.Type == event.HostDone:
+		delete(w.due, e.Host)
+	case e.Host != "" && (e.Type == event.StepStarted || e.Type == event.HostFailed): // plans of earlier versions name no hosts
+		w.begun, w.due[e.Host] = true, true
+	case e.Type == event.StepStarted, e.Type == event.StageStarted, e.Type == event.BatchStarted:
+		w.begun = true
+	}
+}
+
+// isUpdated reports whether all plays that began have finished their work on a host.
+func (w *playWork) isUpdated(host string) bool { return !w.owed[host] && !(w.begun && w.due[host]) }
 
 // ListRuns reads the journals in dir and returns their runs, the newest first.
 // A folder that does not exist has no journals. Of the journals beyond the newest
@@ -130,7 +162,7 @@ func readRun(dir, id string) Run {
 
 // ParseRun summarizes the text of the journal of a run. A problem names the journal.
 func ParseRun(id, journal string, text io.Reader) Run {
-	run := Run{ID: id, Steps: map[string]string{}, Rebooted: map[string]bool{}, Aims: map[string]string{}}
+	run := Run{ID: id, Steps: map[string]string{}, Rebooted: map[string]bool{}, Aims: map[string]string{}, plays: playWork{due: map[string]bool{}, owed: map[string]bool{}}}
 	err := readableLimits().scanLines(journal, text, func(line []byte) error {
 		var e event.Event
 		if err := json.Unmarshal(withoutPlan(line), &e); err != nil {
@@ -142,7 +174,7 @@ func ParseRun(id, journal string, text io.Reader) Run {
 	if err != nil {
 		run.Problem = err.Error()
 	}
-	run.Updated = slices.Compact(slices.Sorted(slices.Values(run.Done)))
+	run.Updated = slices.DeleteFunc(slices.Compact(slices.Sorted(slices.Values(run.Done))), func(host string) bool { return run.hasPlays && !run.plays.isUpdated(host) })
 	if run.End != nil && run.Cluster == "" && run.Maintenance == "" {
 		run.Updated = run.End.Updated // a later play may have left a host unfinished
 	}
@@ -151,6 +183,7 @@ func ParseRun(id, journal string, text io.Reader) Run {
 
 func (r *Run) addEvent(e event.Event) {
 	r.Last = e.Time
+	r.plays.addEvent(e)
 	switch e.Type {
 	case event.RunStarted:
 		r.Started = e.Time
