@@ -72,7 +72,7 @@ func (r *stepRunner) checkHold(ctx context.Context, hp engine.HostPlan, s engine
 // other members. So if two runs want members of one cluster at the same moment,
 // at least one run sees the hold of the other and releases its own.
 func (r *stepRunner) checkQuorum(ctx context.Context, hp engine.HostPlan, q engine.Quorum) error {
-	cluster := q.Cluster
+	began, cluster := r.Clock.Now().Round(0), q.Cluster
 	c, _ := r.Inventory.Cluster(cluster)
 	var away, foreign []string
 	for _, f := range r.gatherOtherMembers(ctx, hp.Host, cluster) {
@@ -94,7 +94,7 @@ func (r *stepRunner) checkQuorum(ctx context.Context, hp engine.HostPlan, q engi
 	}
 	if err == nil {
 		r.soleVoters.Store(hp.Host, len(facts.Voters()) == 1)
-		r.quorumProofs.Store(hp.Host, quorumProof{q, r.Clock.Now().Round(0)})
+		r.quorumProofs.Store(hp.Host, quorumProof{q, began})
 		return nil
 	}
 	kind := engine.UnsafeFailure
@@ -126,23 +126,30 @@ const maxProofAge = 30 * time.Second
 // quorumProof is a quorum check that succeeded.
 type quorumProof struct {
 	check engine.Quorum
-	at    time.Time // by the wall clock, which goes on while the bastion is suspended
+	at    time.Time // when its first fact was asked for, by the wall clock, which goes on while the bastion is suspended
 }
 
-// renewQuorumProof repeats the quorum check of the step before if the bastion was delayed since, because
+// renewQuorumProof repeats the quorum check of the step before if the bastion was delayed in it or since, because
 // it was suspended, or its disk or terminal was slow: another member may have failed meanwhile.
 func (r *stepRunner) renewQuorumProof(ctx context.Context, hp engine.HostPlan, s engine.Step) error {
 	p, ok := r.quorumProofs.LoadAndDelete(hp.Host)
 	if !ok || !s.Reboots && !s.ChangesHost && s.Do.RestartSurvivors == nil {
 		return nil
 	}
-	proof := p.(quorumProof)
-	if age := r.Clock.Now().Round(0).Sub(proof.at); age.Abs() <= maxProofAge {
+	if p.(quorumProof).isFresh(r.Clock.Now()) {
 		return nil
 	}
-	defer r.quorumProofs.Delete(hp.Host)
-	return r.checkQuorum(ctx, hp, proof.check)
+	if err := r.checkQuorum(ctx, hp, p.(quorumProof).check); err != nil {
+		return err
+	}
+	if p, _ = r.quorumProofs.LoadAndDelete(hp.Host); !p.(quorumProof).isFresh(r.Clock.Now()) {
+		return &engine.Failure{Kind: engine.UnsafeFailure, Cause: fmt.Sprintf("the facts of two quorum checks were older than %s at their end; %s was not done", engine.Duration(maxProofAge), s.Name)}
+	}
+	return nil
 }
+
+// isFresh reports whether a step may rest on the check.
+func (p quorumProof) isFresh(now time.Time) bool { return now.Round(0).Sub(p.at).Abs() <= maxProofAge }
 
 func (g *gatherer) gatherOtherMembers(ctx context.Context, host, cluster string) []engine.Facts {
 	members := slices.DeleteFunc(g.Inventory.Members(cluster), func(h engine.Host) bool { return h.Name == host })

@@ -68,6 +68,39 @@ func TestNoRebootOnAnOldQuorumCheck(t *testing.T) {
 	}
 }
 
+// TestNoRebootOnOldFactsOfAQuorumCheck: the bastion is suspended within the quorum check before the order to reboot, after it has read
+// the cluster. If another member fails meanwhile, the order is not sent. It is not sent either if each check is suspended.
+func TestNoRebootOnOldFactsOfAQuorumCheck(t *testing.T) {
+	for name, c := range map[string]struct {
+		fails, always bool
+		exit          engine.ExitCode
+	}{"once": {exit: engine.ExitOK}, "another member fails": {fails: true, exit: engine.ExitFailed}, "each time": {always: true, exit: engine.ExitFailed}} {
+		synctest.Test(t, func(t *testing.T) {
+			site := newSite(simulator.Fleet(3, 0))
+			b := site.Bastion("run-1")
+			var clock suspendedClock
+			synced, checking := false, false
+			b.Watch = func(e event.Event) {
+				synced = synced || e.Type == event.StepEnded && e.Step == "sync disks" && e.Host == "etcd-1"
+				checking = checking || synced && e.Type == event.StepStarted && e.Step == "check quorum" && e.Host == "etcd-1"
+				if !checking || e.Type != event.EtcdSampled || clock.slept.Load() != 0 && !c.always {
+					return
+				}
+				clock.slept.Add(int64(time.Minute))
+				if c.fails {
+					site.Host("etcd-2").StopEtcd()
+				}
+			}
+			end := applyRun(b, runSerially, func(r *rollout.Run) { clock.Clock, r.Clock = r.Clock, &clock })
+			rebooted := slices.ContainsFunc(b.Events(), func(e event.Event) bool { return e.Host == "etcd-1" && e.Step == "wait for boot" })
+			if err := checkEnd(end, c.exit); err != nil || rebooted != (c.exit == engine.ExitOK) || clock.slept.Load() == 0 {
+				t.Errorf("%s: %v, rebooted %v\n%s", name, err, rebooted, runTranscript(b))
+			}
+			failOnErrors(t, checkFree(site.Host("etcd-1")), checkLaws(site))
+		})
+	}
+}
+
 // TestNoRollbackBecauseOfTheQuorum: the bastion is suspended before a disruptive task on the new OS, and another member fails
 // meanwhile. The task does not begin, which tells nothing about the OS, so no rollback begins.
 func TestNoRollbackBecauseOfTheQuorum(t *testing.T) {
