@@ -96,25 +96,31 @@ func (h *Host) awaitEnd() {
 }
 
 // watchPeer sends keepalives to a silent peer, and ends the connection after too many intervals without any data. All
-// data counts, because an answer may queue behind other data.
+// data counts, because an answer may queue behind other data. An interval counts only if this process ran, and not if it
+// was stopped (Ctrl-Z): a peer that was not asked has not failed to answer.
 func (h *Host) watchPeer() {
 	tick := time.NewTicker(h.ep.KeepAlive)
 	defer tick.Stop()
 	limit := h.ep.KeepAlive * time.Duration(h.ep.KeepAliveCount)
 	asking := make(chan struct{}, 1)
+	unanswered, heard := -1, int64(0) // intervals since the first keepalive without an answer; bytes received until the last tick
 	for {
 		select {
 		case <-h.done:
 			return
 		case <-tick.C:
 		}
-		silent := h.conn.silentFor()
-		if silent >= limit {
-			h.endConnection(fmt.Errorf("no answer for %s", silent.Round(time.Millisecond)))
-			return
+		if received := h.conn.received.Load(); received != heard {
+			unanswered, heard = -1, received
 		}
+		silent := h.conn.silentFor()
 		if silent < h.ep.KeepAlive/2 {
 			continue
+		}
+		unanswered++
+		if silent >= limit && unanswered >= max(1, h.ep.KeepAliveCount-1) {
+			h.endConnection(fmt.Errorf("no answer for %s", silent.Round(time.Millisecond)))
+			return
 		}
 		select {
 		case asking <- struct{}{}:

@@ -360,6 +360,22 @@ func TestKeepAlive(t *testing.T) {
 	<-h.Done()
 }
 
+// TestKeepAliveAfterAStop: after this process was stopped (Ctrl-Z), the peer gets the time to answer before the connection ends.
+func TestKeepAliveAfterAStop(t *testing.T) {
+	t.Parallel()
+	s := sshtest.Start(t, sshtest.Config{})
+	target := targetOf(s)
+	target.KeepAlive = time.Second
+	h := dialTarget(t, newDialer(t, remote.Options{}), target)
+	var wg conc.WaitGroup
+	defer wg.Wait()
+	wg.Go(func() {
+		time.Sleep(200 * time.Millisecond)
+		h.AgeLastByte(time.Minute)
+	})
+	mustRun(t, h, remote.Command{Script: "sleep 2.5"})
+}
+
 func TestSessionLimit(t *testing.T) {
 	t.Parallel()
 	for _, limit := range []int{0, 3, 1} {
