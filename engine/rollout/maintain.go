@@ -134,12 +134,14 @@ func (a hostAccess) keepHoldsOfPeople() hold.Keeper {
 		var sent atomic.Bool
 		reply, err := a.runIdempotent(ctx, host, Script{Purpose: Purpose(s.Purpose), Text: s.Text, Timeout: s.Timeout, Sent: &sent})
 		switch {
-		case err == nil || ctx.Err() != nil && errors.Is(err, context.Canceled):
-			return reply, err
+		case err == nil:
+			return reply, nil
+		case ctx.Err() != nil && errors.Is(err, context.Canceled):
+			return reply, &engine.Failure{Kind: engine.StoppedFailure, Cause: errStopped.Error(), NotStarted: !sent.Load()}
 		case sent.Load():
 			return reply, &engine.Failure{Kind: engine.UnreachableFailure, Cause: err.Error()}
 		}
-		return reply, &engine.Failure{Kind: engine.UnreachableFailure, Cause: "unreachable: " + err.Error()}
+		return reply, &engine.Failure{Kind: engine.UnreachableFailure, Cause: "unreachable: " + err.Error(), NotStarted: true}
 	}
 	return k
 }

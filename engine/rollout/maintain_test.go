@@ -137,6 +137,45 @@ func TestMaintenanceWhoseAnswerIsLost(t *testing.T) {
 	})
 }
 
+// TestStoppedHoldMayBeHeld: a person stops the command while it takes a hold. Its failure tells that the host may be held only if the
+// script was sent, or its answer was lost for good.
+func TestStoppedHoldMayBeHeld(t *testing.T) {
+	for name, c := range map[string]struct {
+		verb  string
+		stops bool
+		fault simulator.Fault
+		held  bool
+	}{
+		"while it takes the hold": {"hold", true, simulator.LostBack, true},
+		"before":                  {"probe", true, simulator.NoFault, false},
+		"the answer is lost":      {"hold", false, simulator.LostBack, true},
+		"the script fails":        {"hold", false, simulator.Fails, false},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			site := newSite(simulator.Fleet(0, 1))
+			b := site.Bastion("person-1")
+			ctx, cancel := context.WithCancel(context.Background())
+			defer cancel()
+			b.Fault = func(call simulator.Call) simulator.Fault {
+				if call.Verb != c.verb {
+					return simulator.NoFault
+				}
+				if c.stops {
+					cancel()
+				}
+				return c.fault
+			}
+			run, r := b.Run(), holdWorkers("worker-0")
+			r.Holder, r.Bastion = run.Start.Holder, run.Start.Bastion
+			end := run.Maintain(ctx, r)
+			told := strings.Contains(findingsText(end), "it may be held: holdfast holds worker-0")
+			if told != c.held || end.Exit == engine.ExitOK || strings.Contains(findingsText(end), "context canceled") {
+				t.Errorf("%s: %s: %s", name, report.EndText(end), findingsText(end))
+			}
+		})
+	}
+}
+
 // TestExtensionKeepsNewerHolds: between the read of a hold and its extension, another command of the person changes or ends the hold.
 func TestExtensionKeepsNewerHolds(t *testing.T) {
 	for name, c := range map[string]struct {

@@ -19,7 +19,7 @@ func (m *maintainer) runSteps(ctx context.Context, action engine.MaintenanceActi
 		if err := m.steps.firstError(); err != nil {
 			return &engine.Failure{Step: s.Name, Cause: err.Error(), Kind: engine.JournalFailure}
 		}
-		f := &engine.Failure{Step: s.Name, Cause: errStopped.Error()}
+		f := &engine.Failure{Step: s.Name, Cause: errStopped.Error(), NotStarted: true}
 		if ctx.Err() == nil {
 			f = m.steps.runStep(ctx, hp, s)
 		}
@@ -43,6 +43,9 @@ func (m *maintainer) runSteps(ctx context.Context, action engine.MaintenanceActi
 		_, sent := m.steps.switched.Load(h.Host)
 		if h.Remains != "" && (i > 0 || sent || action == engine.ReleaseHosts) {
 			f.Cause += "; " + h.Remains
+		}
+		if s.Do.TakeHold != nil && !f.NotStarted && (f.Kind == engine.StoppedFailure || f.Kind == engine.UnreachableFailure) { // its answer is lost
+			f.Cause += "; it may be held: holdfast holds " + h.Host
 		}
 		return f
 	}
