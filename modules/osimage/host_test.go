@@ -9,11 +9,14 @@ import (
 )
 
 // osHost is a fake host whose OS can be updated.
-type osHost struct{ *moduletest.Box }
+type osHost struct {
+	*moduletest.Box
+	cluster string // of etcd, of which the host is a member
+}
 
 func newOSHost(t *testing.T) *osHost {
 	t.Helper()
-	return &osHost{moduletest.NewBox(t)}
+	return &osHost{Box: moduletest.NewBox(t)}
 }
 
 func (b *osHost) gatherFacts(d engine.Desired) engine.Facts {

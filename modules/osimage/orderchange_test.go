@@ -104,6 +104,7 @@ func TestAnOrderThatIsOvertaken(t *testing.T) {
 			if c.kind == soft {
 				b = newSoftHost(t)
 			}
+			b.cluster = "main"
 			b.Want(b.stage(softUpdate), 0, "staged and locked")
 			b.Mkdir("run/systemd/inhibit")
 			script := b.orderWith(softUpdate, c.kind, c.hook, c.happens)
@@ -127,6 +128,56 @@ func TestAnOrderThatIsOvertaken(t *testing.T) {
 			}
 			if next := b.gatherFacts(softUpdate).Staged(); strings.Contains(c.happens, moduletest.V3) && next != nil && (next.Locked || next.Digest != moduletest.V3) {
 				t.Errorf("it touched the deployment of another program: %+v", next)
+			}
+		})
+	}
+}
+
+// TestASlowOrder: only on a member of etcd does an order become void because its host is slow to prepare the reboot. Even there, a soft
+// reboot whose preparation hangs leaves time for a full reboot instead.
+func TestASlowOrder(t *testing.T) {
+	const (
+		asMember = "300 s have passed since the order to reboot, and so since etcd was asked; the host does not reboot"
+		advice   = "; if it is always this slow, use --full-reboot, or forbid soft reboots and kexecs in its pool"
+		hang     = `read -r up rest <"$BOX/proc/uptime"; bound=$(tr '\0' '\n' <"/proc/$PPID/cmdline" | sed -n 4p); echo "$((${up%%.*} + bound + 5)).00 9.00" >"$BOX/proc/uptime"; exit 124`
+	)
+	soft, kexec := engine.SoftReboot, engine.KexecReboot
+	for name, c := range map[string]struct {
+		kind    engine.RebootKind
+		cluster string
+		hooks   map[string]string
+		code    int
+		says    []string
+	}{
+		"kexec, slow":                 {kexec, "", map[string]string{"on-finalize": passTime}, 0, []string{"kexec rebooting into"}},
+		"kexec, slow, member":         {kexec, "main", map[string]string{"on-finalize": passTime}, hostscript.ScriptHalfDone, []string{asMember, advice}},
+		"soft, slow":                  {soft, "", map[string]string{"on-finalize": passTime}, 0, []string{"soft rebooting into"}},
+		"soft, slow to mount":         {soft, "", map[string]string{"on-prepare": passTime}, 0, []string{"soft rebooting into"}},
+		"soft, slow to mount, member": {soft, "main", map[string]string{"on-prepare": passTime}, hostscript.ScriptChanged, []string{asMember, advice}},
+		"soft, hangs":                 {soft, "", map[string]string{"on-prepare": hang, "on-reset": hang}, 0, []string{"it reboots in full instead"}},
+		"soft, hangs, member":         {soft, "main", map[string]string{"on-prepare": hang, "on-reset": hang}, 0, []string{"it reboots in full instead"}},
+		"soft, late at once":          {soft, "", map[string]string{onStart: passTime}, hostscript.ScriptChanged, []string{"300 s have passed since the order to reboot; the host"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newKexecHost(t)
+			if c.kind == soft {
+				b = newSoftHost(t)
+			}
+			b.cluster = c.cluster
+			b.Want(b.stage(softUpdate), 0, "staged and locked")
+			var script string
+			for hook, happens := range c.hooks {
+				script = b.orderWith(softUpdate, c.kind, hook, happens)
+			}
+			before := b.Log()
+			out := b.Run(script)
+			for _, says := range c.says {
+				b.Want(out, c.code, says)
+			}
+			did := strings.TrimPrefix(b.Log(), before)
+			if reboots := strings.Contains(did, "rebooted") || strings.Contains(did, "kexec into"); reboots != (c.code == 0) {
+				t.Errorf("log:\n%s", did)
 			}
 		})
 	}

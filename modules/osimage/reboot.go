@@ -16,6 +16,9 @@ const (
 	// orderTimeout bounds the order to reboot. It is longer than the timeout on
 	// the host, so that the message of a refusal arrives.
 	orderTimeout = engine.Duration(2 * time.Minute)
+	// finalizeTimeout bounds the finalization in an order of a soft reboot or a kexec. It is longer than that of
+	// ostree-finalize-staged.service (5 minutes).
+	finalizeTimeout = engine.Duration(6 * time.Minute)
 )
 
 // timeOrder sets asked to the uptime of the host when the order to reboot
@@ -67,7 +70,11 @@ func rebootSteps(t engine.Target, name string, text *engine.SharedText, vars map
 	if booted := t.Facts.Booted(); digest == "" && booted != nil {
 		digest = booted.Digest
 	}
-	return []engine.Step{syncDisks(t), orderReboot(t, rebootOrder{name, what, order, job}), {
+	reboot := orderReboot(t, rebootOrder{name, what, order, job})
+	if kind != "" && vars["digest"] != "" {
+		reboot.Timeout += finalizeTimeout
+	}
+	return []engine.Step{syncDisks(t), reboot, {
 		Name: "wait for boot", On: t.Host.Name,
 		Do: engine.Op{AwaitBoot: &engine.AwaitBoot{
 			BootID: t.Facts.BootID, Digest: digest, Kind: kind,
@@ -102,6 +109,10 @@ type rebootOrder struct {
 // and then starts the job as a transient unit. The text of the check ends with order.sh.
 func orderReboot(t engine.Target, o rebootOrder) engine.Step {
 	o.check.Vars["unit"], o.check.Vars["what"] = hostscript.RebootUnit, o.message
+	o.check.Vars["member"] = "no"
+	if t.Host.Cluster != "" {
+		o.check.Vars["member"] = "yes"
+	}
 	held := hostscript.CheckHoldSnippet(t.Owner())
 	o.job.Text = slices.Concat(held, o.job.Text)
 	o.check.Job = engine.JoinScripts(o.job.Build())

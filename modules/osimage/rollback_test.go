@@ -513,7 +513,7 @@ func TestARollbackCutShortIsDoneAgain(t *testing.T) {
 		for n := 1; ; n += longtest.Pick(5, 1) {
 			copied := filepath.Join(b.T.TempDir(), "box")
 			b.Check(exec.Command("cp", "-a", saved, copied).Run())
-			c := &osHost{&moduletest.Box{T: b.T, Root: copied}}
+			c := &osHost{Box: &moduletest.Box{T: b.T, Root: copied}}
 			killed := c.runKilledAt(script, n)
 			if strings.Contains(c.Log(), "set-default") && !c.Exists(hostscript.RejectedPath) {
 				b.T.Fatalf("killed at command %d: it goes back, and the OS that failed is not noted", n)

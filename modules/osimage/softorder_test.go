@@ -26,7 +26,7 @@ func (b *osHost) rebootOrder(d engine.Desired, kind engine.RebootKind, allowed e
 	b.T.Helper()
 	f := b.gatherFacts(d)
 	t := moduletest.Target(d, f)
-	t.Reboot, t.Pool.Reboot = kind, allowed
+	t.Reboot, t.Pool.Reboot, t.Host.Cluster = kind, allowed, b.cluster
 	steps := PlainReboot(t)
 	if d.OS != nil {
 		changes, err := findChanges(d, f)

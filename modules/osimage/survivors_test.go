@@ -150,7 +150,7 @@ func TestRollbackUnderASurvivor(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := &osHost{moduletest.NewBox(t)}
+			b := &osHost{Box: moduletest.NewBox(t)}
 			b.makeSoft()
 			script := b.failNewOS(softUpdate)
 			b.addSurvivor("before")

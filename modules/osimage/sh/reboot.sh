@@ -1,21 +1,28 @@
 # Runs as the transient unit, which starts after ostree-finalize-staged.service. At
 # shutdown systemd stops the unit before that service, which then finds the deployment
 # unlocked. Without a digest the script changes no deployment. It needs: asked (uptime,
-# in seconds, at which the order to reboot arrived), survivors.sh and inhibitors.sh.
+# in seconds, at which the order to reboot arrived), member (yes: the host is a member of etcd), survivors.sh and inhibitors.sh.
 set -eu
 trap '' HUP TERM # the shutdown that this script orders must not end it halfway
 exec >"$work/finalize.log" 2>&1
 rm -f "$0"
-failed=1 ordered='' unlocked='' next='' void=''
+failed=1 ordered='' unlocked='' next='' void='' preparing='' slow=''
 
 # is_order_void reports whether the host must not reboot any more, and sets problem. Since the order, other members of
-# etcd may have gone down, and a program may have begun to write firmware. The time comes last, because logind may take long.
+# etcd may have gone down, and a program may have begun to write firmware. The time comes last, because logind may take long. On a
+# host that is no member of etcd, the time of prepare_kind does not count: nobody asked etcd.
 is_order_void() {
 	if is_shutdown_blocked; then return 0; fi
 	read -r up rest </proc/uptime
 	late=$((${up%%.*} - asked))
-	problem="$late s have passed since the order to reboot, and so since etcd was asked"
-	[ "$late" -gt 90 ]
+	problem="$late s have passed since the order to reboot"
+	if [ "$member" = yes ]; then
+		problem="$problem, and so since etcd was asked"
+	elif [ -n "$preparing" ]; then
+		return 1
+	fi
+	[ "$late" -gt 90 ] || return 1
+	if [ -n "$preparing" ]; then slow='; if it is always this slow, use --full-reboot, or forbid soft reboots and kexecs in its pool'; fi
 }
 
 # refuse_order ends the script. The reason is the first line of the log. Arguments: exit status, reason.
@@ -80,7 +87,7 @@ is_next_unplanned() {
 order_planned() {
 	failed=76
 	if ! allow_staged || is_order_void; then return 1; fi
-	failed=1
+	failed=1 preparing=yes
 	prepare_kind || return 1
 	if [ -n "$void" ] || is_next_unplanned || is_order_void; then
 		failed=76
@@ -135,6 +142,6 @@ undo_kind
 lock_again
 [ "$failed" = 76 ] || exit "$failed"
 if has_new_default; then
-	refuse_order 80 "$reason; the host does not reboot, but $next is the default of the boot loader now, so the next reboot or a power cut starts it; make the running OS the default again with ostree admin set-default, or reboot the host when etcd can spare it"
+	refuse_order 80 "$reason; the host does not reboot, but $next is the default of the boot loader now, so the next reboot or a power cut starts it; make the running OS the default again with ostree admin set-default, or reboot the host when etcd can spare it$slow"
 fi
-refuse_order 76 "$reason; the host does not reboot"
+refuse_order 76 "$reason; the host does not reboot$slow"

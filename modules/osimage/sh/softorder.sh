@@ -20,7 +20,8 @@ note_target() {
 	case $marks in *' (soft-reboot)'*) target=$target$id ;; esac
 }
 
-prepare_target() { problem=$(timeout -k 5 60 ostree admin prepare-soft-reboot 0 2>&1); } # the deployment is the first, staged or finalized
+# The bounds of a target that hangs leave time for a full reboot instead (see is_order_void).
+prepare_target() { problem=$(timeout -k 5 30 ostree admin prepare-soft-reboot 0 2>&1); } # the deployment is the first, staged or finalized
 
 # stop_finalization stops the unit that finalizes an unlocked deployment when it is stopped, and the unit that helps it. No soft
 # reboot stops the second one, so it would be killed, and would count as failed.
@@ -86,7 +87,7 @@ order_reboot() {
 
 undo_kind() {
 	[ "$soft" = yes ] || return 0
-	if [ -n "$digest" ]; then timeout -k 5 60 ostree admin prepare-soft-reboot --reset 0 || :; fi
+	if [ -n "$digest" ]; then timeout -k 5 15 ostree admin prepare-soft-reboot --reset 0 || :; fi
 	rm -f /run/ostree/nextroot-booted # the unit would believe it
 	systemctl start ostree-boot-complete.service || :
 	[ ! -e "$deployment" ] || systemctl start ostree-finalize-staged.service || :
