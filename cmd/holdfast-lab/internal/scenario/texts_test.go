@@ -115,3 +115,15 @@ func TestNegationEndsScript(t *testing.T) {
 		}
 	})
 }
+
+// TestFilesShowLostConnections: a file that waits on a host must fail if the host is away, so that the scenario does not go on too early.
+func TestFilesShowLostConnections(t *testing.T) {
+	ignored := regexp.MustCompile(`(?m)"\$HOLDFAST_LAB" ssh .*\|\| *(:|true)$`)
+	forEachText(t, func(name string, _ []string, files map[string]string) {
+		for file, text := range files {
+			if line := ignored.FindString(text); line != "" {
+				t.Errorf("%s: %s: %s", name, file, line)
+			}
+		}
+	})
+}
