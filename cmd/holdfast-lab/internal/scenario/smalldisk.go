@@ -17,7 +17,8 @@ func cmdSmallDisk(ts *testscript.TestScript, neg bool, args []string) {
 	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "mode=0700,size="+args[1]); err != nil {
 		ts.Fatalf("mount a file system of %s at %s: %v", args[1], dir, err)
 	}
-	ts.Defer(func() {
+	s := stageOf(ts)
+	s.last = append(s.last, func() { // after the reports, whose journals may be there
 		if err := unix.Unmount(dir, unix.MNT_DETACH); err != nil {
 			fmt.Fprintln(os.Stderr, "unmount", dir+":", err)
 		}

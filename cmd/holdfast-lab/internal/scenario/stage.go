@@ -40,6 +40,7 @@ type stage struct {
 	numbers map[string]*numbers // by cluster
 	trees   map[string]tree     // trees by name and host
 	budgets map[kubernetes.Cluster]*kubernetes.BudgetWatch
+	last    []func() // called at the end, in reverse order, after the check of the reports
 }
 
 type stageKey struct{}
@@ -57,28 +58,7 @@ func (l *lane) newStage(ctx context.Context, t *trial) func(*testscript.Env) err
 		s := &stage{lane: l, trial: t, ctx: ctx, cancel: func() {}, work: env.WorkDir, ended: make(chan struct{}), watches: map[string]*watch{}, jobs: map[string]*job{}, numbers: map[string]*numbers{}, trees: map[string]tree{}, budgets: map[kubernetes.Cluster]*kubernetes.BudgetWatch{}}
 		s.limitTime(limit)
 		env.Values[stageKey{}] = s
-		env.Defer(func() {
-			for _, j := range s.jobs {
-				j.killAndWait()
-			}
-			for _, w := range s.watches {
-				_, _, _ = w.Stop() // the scenario has failed already
-			}
-			for _, n := range s.numbers {
-				_ = n.endWrites() // the scenario has failed, or does not need it any more
-			}
-			for _, w := range s.budgets {
-				w.Stop() // the scenario has failed already
-			}
-			if t.skipped == "" && !t.failed && s.ctx.Err() == nil {
-				if err := s.checkReports(); err != nil {
-					t.failed = true
-					t.Log(err)
-				}
-			}
-			s.cancel()
-			close(s.ended)
-		})
+		env.Defer(s.end)
 		checkout, err := os.Getwd()
 		if err != nil {
 			return err
@@ -95,6 +75,33 @@ func (l *lane) newStage(ctx context.Context, t *trial) func(*testscript.Env) err
 		env.Setenv("TERM", "dumb")
 		return nil
 	}
+}
+
+// end ends everything that the scenario has started, and checks the reports of its runs.
+func (s *stage) end() {
+	for _, j := range s.jobs {
+		j.killAndWait()
+	}
+	for _, w := range s.watches {
+		_, _, _ = w.Stop() // the scenario has failed already
+	}
+	for _, n := range s.numbers {
+		_ = n.endWrites() // the scenario has failed, or does not need it any more
+	}
+	for _, w := range s.budgets {
+		w.Stop() // the scenario has failed already
+	}
+	if t := s.trial; t.skipped == "" && !t.failed && s.ctx.Err() == nil {
+		if err := s.checkReports(); err != nil {
+			t.failed = true
+			t.Log(err)
+		}
+	}
+	for _, do := range slices.Backward(s.last) {
+		do()
+	}
+	s.cancel()
+	close(s.ended)
 }
 
 func (r *Runner) buildProgram(s script) (path string, err error) {

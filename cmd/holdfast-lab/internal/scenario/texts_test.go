@@ -127,3 +127,15 @@ func TestFilesShowLostConnections(t *testing.T) {
 		}
 	})
 }
+
+// TestOutputIsMoreThanAName: the plan has the names of hosts, so a name alone shows nothing.
+func TestOutputIsMoreThanAName(t *testing.T) {
+	forEachText(t, func(name string, commands []string, _ map[string]string) {
+		for _, line := range commands {
+			text, ok := strings.CutPrefix(line, "stdout ")
+			if text = quotePairs.Replace(text); ok && hostPattern.FindString(text) == text {
+				t.Errorf("%s: %s", name, line)
+			}
+		}
+	})
+}
