@@ -37,14 +37,25 @@ func (r *Run) isNext(ctx context.Context, step membership.MemberStep) (bool, err
 	return err == nil && now == step, nil // the next call of Next returns the refusal
 }
 
-// takeHoldIf takes the hold for a step. If the hold is new, it calls isNext.
+// takeHoldIf takes the hold for a step. If the hold is new, or the facts are old, it calls isNext, which gathers new facts. A restart of
+// etcd fails if these are old, too.
 func (r *Run) takeHoldIf(ctx context.Context, step membership.MemberStep, isNext func() (bool, error)) (next bool, err error) {
-	before := len(r.held)
-	if err := r.takeHold(ctx, step); err != nil || len(r.held) == before {
+	before := r.newHolds
+	if err := r.takeHold(ctx, step); err != nil || r.newHolds == before && !r.areFactsOld() {
 		return err == nil, err
 	}
-	return isNext()
+	next, err = isNext()
+	if next && step.Action.RestartsEtcd() && r.areFactsOld() {
+		err = &engine.Failure{
+			Host: step.Host, Step: step.Action.String(), Kind: engine.UnsafeFailure,
+			Cause: fmt.Sprintf("the facts were gathered twice, and were older than %s each time; etcd was not restarted", engine.Duration(maxFactsAge).Trimmed()),
+		}
+	}
+	return next, err
 }
+
+// areFactsOld reports whether a step may not rest on the last facts: this machine was suspended since, or something was slow.
+func (r *Run) areFactsOld() bool { return time.Now().Round(0).Sub(r.observed).Abs() > maxFactsAge }
 
 // WarnOfHolds adds a warning for each hold that would stop the steps of a forecast now. It skips hosts that do not answer.
 func (r *Run) WarnOfHolds(ctx context.Context, f *membership.Forecast) {
@@ -108,12 +119,13 @@ func (r *Run) holdOrder(first string) []string {
 
 // renewHold renews the hold of a host if the run has it.
 func (r *Run) renewHold(ctx context.Context, host string) error {
-	if _, ok := r.held[host]; !ok {
+	if r.held[host].IsZero() {
 		return nil
 	}
 	return r.holdHost(ctx, host)
 }
 
+// holdHost takes or renews the hold of a host. If it fails, the host may be held all the same, and releaseAll ends this hold.
 func (r *Run) holdHost(ctx context.Context, host string) error {
 	if taken, ok := r.held[host]; ok && time.Since(taken) < renewTime {
 		return nil
@@ -122,8 +134,8 @@ func (r *Run) holdHost(ctx context.Context, host string) error {
 	if err != nil {
 		return err
 	}
-	take := engine.TakeHold{For: engine.Duration(holdTime)}
-	switch r.classifyHolder(facts) {
+	take, holder := engine.TakeHold{For: engine.Duration(holdTime)}, r.classifyHolder(facts)
+	switch holder {
 	case engine.HeldByNobody, engine.HeldByThisRun:
 	case engine.HeldByDeadRun:
 		take.Adopt, take.Renewed = facts.Hold.Run, facts.Hold.Renewed
@@ -135,8 +147,18 @@ func (r *Run) holdHost(ctx context.Context, host string) error {
 		Kind: engine.RunHold, Holder: r.Holder, Run: r.Owner.Run, Bastion: r.Owner.Bastion, Cluster: r.Cluster.Name,
 		Reason: "changing the members of etcd cluster " + r.Cluster.Name,
 	}
+	isNew := r.held[host].IsZero() || holder != engine.HeldByThisRun
+	if isNew {
+		r.held[host] = time.Time{}
+	}
 	if err := r.keepHolds().Take(ctx, host, h, take); err != nil {
+		if f := new(engine.Failure); errors.As(err, &f) && f.Kind == engine.HeldFailure {
+			delete(r.held, host)
+		}
 		return inOneText(host, err)
+	}
+	if isNew {
+		r.newHolds++
 	}
 	r.held[host] = time.Now()
 	return nil
@@ -173,6 +195,7 @@ func (r *Run) readHold(ctx context.Context, host string) (engine.Facts, error) {
 
 func (r *Run) keepHolds() hold.Keeper { return hold.Keeper{Run: r.runHoldScript, Owner: r.Owner} }
 
+// runHoldScript runs a script about a hold, and repeats it once if its answer is lost. A host that does not answer is read only once.
 func (r *Run) runHoldScript(ctx context.Context, host string, s hold.Script) (engine.Output, error) {
 	h, ok := r.findHost(host)
 	if !ok {
@@ -181,6 +204,9 @@ func (r *Run) runHoldScript(ctx context.Context, host string, s hold.Script) (en
 	ctx, cancel := context.WithTimeout(ctx, scriptTime)
 	defer cancel()
 	reply, err := r.Hosts.Run(ctx, h, Script{Purpose(s.Purpose), s.Text})
+	if err != nil && s.Purpose != hold.ReadScript && ctx.Err() == nil {
+		reply, err = r.Hosts.Run(ctx, h, Script{Purpose(s.Purpose), s.Text})
+	}
 	if err != nil {
 		err = &engine.Failure{Host: host, Step: "hold", Kind: engine.UnreachableFailure, Cause: err.Error()}
 	}

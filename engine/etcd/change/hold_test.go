@@ -147,6 +147,154 @@ func TestFirstStepUnderAHoldLooksAgain(t *testing.T) {
 	}
 }
 
+// hookedHosts calls before ahead of each script. If it returns an error, the host does not answer.
+type hookedHosts struct {
+	Hosts
+	before func(host engine.Host, script Script) error
+}
+
+func (h hookedHosts) Run(ctx context.Context, host engine.Host, script Script) (engine.Output, error) {
+	if err := h.before(host, script); err != nil {
+		return engine.Output{}, err
+	}
+	return h.Hosts.Run(ctx, host, script)
+}
+
+// TestStepsLookAgainAtOldFacts: the run is delayed between its facts and a step whose hold it has, and the cluster changes meanwhile.
+func TestStepsLookAgainAtOldFacts(t *testing.T) {
+	t.Parallel()
+	changed := []membership.Member{{ID: "1", Name: "b", Host: "b", Healthy: true, Leader: true}}
+	for name, c := range map[string]struct {
+		delay   time.Duration
+		members []membership.Member
+		started int
+	}{
+		"in time":               {10 * time.Second, changed, 1},
+		"late, and still right": {40 * time.Second, nil, 1},
+		"late":                  {40 * time.Second, changed, 0},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			hosts, cluster := &fakeHosts{}, &fakeEtcd{}
+			r := newFakeRun(hosts, cluster)
+			r.checked["a"] = "a fast disk"
+			if err := r.holdHost(t.Context(), "a"); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := r.Observe(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			r.Hosts = hookedHosts{hosts, func(h engine.Host, s Script) error {
+				if s.Purpose == Purpose(hold.ReadScript) && h.Name == "b" {
+					time.Sleep(c.delay)
+					cluster.members = c.members
+				}
+				return nil
+			}}
+			message, err := r.carryOut(t.Context(), membership.MemberStep{Action: membership.Create, Host: "a"})
+			if hosts.started != c.started || c.started == 0 && (err != nil || !strings.Contains(message, "nothing was done")) {
+				t.Errorf("%s: %d clusters were created: %q, %v", name, hosts.started, message, err)
+			}
+		})
+	}
+}
+
+// TestNoRestartOnOldFacts: no etcd is restarted if new facts are old, too, because they were gathered slowly. Steps that etcd checks itself
+// are done.
+func TestNoRestartOnOldFacts(t *testing.T) {
+	t.Parallel()
+	for action, late := range map[membership.MemberAction]bool{membership.Configure: true, membership.TrustCA: true, membership.DropCA: true, membership.AddLearner: false} {
+		synctest.Test(t, func(t *testing.T) {
+			r := newFakeRun(&fakeHosts{}, &fakeEtcd{})
+			next, err := r.takeHoldIf(t.Context(), membership.MemberStep{Action: action, Host: "a"}, func() (bool, error) {
+				time.Sleep(maxFactsAge + time.Second)
+				return true, nil
+			})
+			if f := new(engine.Failure); late && (!errors.As(err, &f) || f.Kind != engine.UnsafeFailure) || !late && (err != nil || !next) {
+				t.Errorf("%s: %v, %v", action, next, err)
+			}
+		})
+	}
+}
+
+// TestHoldTakenAnewLooksAgain: the run has lost its hold, and takes it anew. Another run may have changed the cluster meanwhile.
+func TestHoldTakenAnewLooksAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		hosts, cluster := &fakeHosts{}, &fakeEtcd{}
+		r := newFakeRun(hosts, cluster)
+		r.checked["a"] = "a fast disk"
+		if err := r.holdHost(t.Context(), "a"); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(renewTime)
+		if _, err := r.Observe(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		cluster.members = []membership.Member{{ID: "1", Name: "b", Host: "b", Healthy: true, Leader: true}}
+		message, err := r.carryOut(t.Context(), membership.MemberStep{Action: membership.Create, Host: "a"})
+		if hosts.taken != 2 || hosts.started != 0 || err != nil || !strings.Contains(message, "nothing was done") {
+			t.Errorf("%d holds, %d clusters were created: %q, %v", hosts.taken, hosts.started, message, err)
+		}
+	})
+}
+
+// TestHoldWhoseAnswerIsLost: the hold may be there after the answers to taking it are lost, or the operator stops the run meanwhile. The
+// run ends it. A run that is refused the hold, because somebody else holds the host, releases nothing.
+func TestHoldWhoseAnswerIsLost(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		lost, takes, releases int
+		stops                 bool
+	}{
+		"one answer":  {lost: 1, takes: 2, releases: 1},
+		"all answers": {lost: 9, takes: 2, releases: 1},
+		"stopped":     {lost: 9, takes: 1, releases: 1, stops: true},
+	} {
+		hosts := &fakeHosts{}
+		r := newFakeRun(hosts, &fakeEtcd{})
+		ctx, stop := context.WithCancel(t.Context())
+		takes, releases := 0, 0
+		r.Hosts = hookedHosts{hosts, func(_ engine.Host, s Script) error {
+			switch s.Purpose {
+			case Purpose(hold.TakeScript):
+				if c.stops {
+					stop()
+				}
+				if takes++; takes <= c.lost {
+					return errors.New("connection lost")
+				}
+			case Purpose(hold.ReleaseScript):
+				releases++
+			}
+			return nil
+		}}
+		err := r.holdHost(ctx, "a")
+		if (err == nil) != (c.lost < c.takes) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err := r.releaseAll(context.WithoutCancel(ctx)); err != nil || takes != c.takes || releases != c.releases {
+			t.Errorf("%s: %d takes, %d releases, %v", name, takes, releases, err)
+		}
+		stop()
+	}
+	refused := newFakeRun(&fakeHosts{}, &fakeEtcd{})
+	refused.Hosts = refusingHosts{}
+	err := refused.holdHost(t.Context(), "a")
+	if f := new(engine.Failure); !errors.As(err, &f) || f.Kind != engine.HeldFailure || len(refused.held) > 0 {
+		t.Errorf("%v, held %v", err, refused.held)
+	}
+}
+
+// refusingHosts get the hold of somebody else between the read of the hold and its script.
+type refusingHosts struct{}
+
+func (refusingHosts) Run(_ context.Context, _ engine.Host, script Script) (engine.Output, error) {
+	if script.Purpose == Purpose(hold.ReadScript) {
+		return engine.Output{Code: hostscript.NoHold}, nil
+	}
+	return engine.Output{Code: hostscript.ScriptHeld, Stdout: theirHold}, nil
+}
+
 // TestWaitsRenewTheHold: a run that waits for a new cluster keeps its hold young, so that nobody takes it for a dead one.
 func TestWaitsRenewTheHold(t *testing.T) {
 	t.Parallel()

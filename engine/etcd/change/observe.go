@@ -59,6 +59,7 @@ type probedHost struct {
 
 // probeHosts probes all hosts at once.
 func (o observer) probeHosts(ctx context.Context) ([]probedHost, error) {
+	o.observed = time.Now().Round(0)
 	probed := make([]probedHost, len(o.Members))
 	forEachHost(probed, func(i int) { probed[i] = o.observeHost(ctx, o.Members[i]) })
 	if o.Certificates != nil {

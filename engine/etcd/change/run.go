@@ -63,11 +63,13 @@ type Run struct {
 	saved           bool
 	accepted        map[membership.MemberStep]bool // without reasons
 	repeats         map[membership.MemberStep]int
-	checked, failed map[string]string // by host: result of the preflight; reason of a failure
-	hookDone        bool              // it has succeeded since this run last changed the voters
-	held            map[string]time.Time
-	names           map[string]string // names of named members, by ID
-	instead         string            // step that the last call of isNext found in place of its own, for a message
+	checked, failed map[string]string    // by host: result of the preflight; reason of a failure
+	hookDone        bool                 // it has succeeded since this run last changed the voters
+	held            map[string]time.Time // by host: when the hold was last taken; zero: the host may be held
+	newHolds        int                  // holds that were taken, without renewals
+	observed        time.Time            // begin of the last observation, by the wall clock, which goes on while this machine is suspended
+	names           map[string]string    // names of named members, by ID
+	instead         string               // step that the last call of isNext found in place of its own, for a message
 	urls            map[string][]string
 	members         []membership.Member
 	replaced        replacedClusters
@@ -85,7 +87,8 @@ const (
 	renewTime      = 2 * time.Minute  // after which a hold is renewed
 	scriptTime     = 2 * time.Minute
 	snapshotTime   = time.Duration(engine.SnapshotTimeout)
-	clockTolerance = time.Second // between members; etcd warns about a larger difference
+	maxFactsAge    = 30 * time.Second // when a step begins that has its hold already
+	clockTolerance = time.Second      // between members; etcd warns about a larger difference
 )
 
 // LearnerTime is how long a learner may take to catch up.
@@ -95,7 +98,7 @@ const LearnerTime = 10 * time.Minute
 func (r *Run) Prepare() {
 	r.saved, r.Hosts = r.Cluster.NoSnapshot, stayingHosts{r.Hosts}
 	r.checked, r.failed, r.held = map[string]string{}, map[string]string{}, map[string]time.Time{}
-	r.versions = map[string]string{}
+	r.versions, r.observed = map[string]string{}, time.Now().Round(0)
 	r.clocks, r.repeats = map[string]clockReading{}, map[membership.MemberStep]int{}
 	if r.Timeout == 0 {
 		r.Timeout = LearnerTime
