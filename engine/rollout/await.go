@@ -56,8 +56,9 @@ func (w *hostWait) pollEvery(ctx context.Context, interval time.Duration, probe 
 func (w *hostWait) awaitBoot(ctx context.Context, want engine.AwaitBoot, reset *bootReset) error {
 	left := want.BootID
 	return w.pollUntil(ctx, func(ctx context.Context) (string, error) {
+		began := w.Clock.Now()
 		f, err := w.probeHost(ctx)
-		told := reset.noteProbe(ctx, err)
+		told := reset.noteProbe(ctx, began.Round(0).Add(w.Clock.Now().Sub(began)), err) // by the wall clock; it ended later if the bastion was suspended
 		switch {
 		case err != nil:
 			return "the host does not answer: " + err.Error() + told, nil

@@ -26,9 +26,9 @@ func (r *stepRunner) newBootReset(hp engine.HostPlan, want engine.AwaitBoot) *bo
 	return &bootReset{stepRunner: r, hp: hp, silenceLimit: toDuration(want.ResetAfter), silentSince: r.Clock.Now()}
 }
 
-// noteProbe gets the result of each probe of the host, and resets a host that has not answered in any way for long enough. A
-// check that forbids the reset is told once. Later probes try again.
-func (b *bootReset) noteProbe(ctx context.Context, err error) string {
+// noteProbe gets the result of each probe of the host, and its end by the wall clock without suspends of the bastion. It resets a host
+// that has not answered in any way for long enough. A check that forbids the reset is told once. Later probes try again.
+func (b *bootReset) noteProbe(ctx context.Context, at time.Time, err error) string {
 	var f *engine.Failure
 	switch isSilent := errors.As(err, &f) && f.Silent; {
 	case ctx.Err() != nil: // the probe was interrupted
@@ -39,6 +39,7 @@ func (b *bootReset) noteProbe(ctx context.Context, err error) string {
 	case b.wasTried || b.silenceLimit == 0 || b.Clock.Now().Sub(b.silentSince) < b.silenceLimit:
 		return b.waitNote
 	}
+	defer b.quorumProofs.Delete(b.hp.Host) // no later step rests on this check
 	if err := b.checkReset(ctx); err != nil {
 		b.tellNoReset(err)
 		return b.waitNote
@@ -46,6 +47,12 @@ func (b *bootReset) noteProbe(ctx context.Context, err error) string {
 	b.wasTried = true
 	if err := b.journalReset(); err != nil {
 		b.tellNoReset(err)
+		return b.waitNote
+	}
+	if b.areChecksOld(at) {
+		b.wasTried = false
+		b.resets.Delete(b.hp.Host)
+		b.tellNoReset(errors.New("its checks took too long; they are repeated"))
 		return b.waitNote
 	}
 	failure := b.sendReset(ctx)
@@ -60,6 +67,17 @@ func (b *bootReset) noteProbe(ctx context.Context, err error) string {
 		b.tellNoReset(failure)
 	}
 	return b.waitNote
+}
+
+// maxSilenceAge bounds the age of the probe on which a reset rests. The checks after it may each wait for an answer that does not come.
+const maxSilenceAge = time.Minute
+
+// areChecksOld reports whether the bastion was delayed since the probe of the host, because it was suspended, or its disk was slow: the
+// host may have come back meanwhile, or another member may have failed.
+func (b *bootReset) areChecksOld(probed time.Time) bool {
+	now := b.Clock.Now()
+	proof, checked := b.quorumProofs.Load(b.hp.Host)
+	return now.Round(0).Sub(probed).Abs() > maxSilenceAge || checked && !proof.(quorumProof).isFresh(now)
 }
 
 // tellNoReset tells once why the host is not reset.

@@ -310,6 +310,42 @@ func TestResetIsKilled(t *testing.T) {
 	}
 }
 
+// TestNoResetOnAnOldProbe: the bastion is suspended between the probe of a host and its reset. A host that has come back meanwhile is not
+// reset. One that has not is reset after its next probe, unless another member has failed.
+func TestNoResetOnAnOldProbe(t *testing.T) {
+	for name, c := range map[string]struct {
+		during func(failureWorld, *resetBMC)
+		resets int
+		exit   engine.ExitCode
+		delay  time.Duration
+	}{
+		"it is back": {
+			during: func(s failureWorld, b *resetBMC) {
+				b.host.Change(func(t *simulator.Traits) { t.NoReturn = false })
+				b.host.PowerOn()
+			}, exit: engine.ExitOK, delay: 2 * time.Minute,
+		},
+		"it is not":            {during: func(failureWorld, *resetBMC) {}, resets: 1, exit: engine.ExitOK, delay: 2 * time.Minute},
+		"another member fails": {during: func(s failureWorld, _ *resetBMC) { s.Host("etcd-2").StopEtcd() }, exit: engine.ExitFailed, delay: 45 * time.Second},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s, bmc := resetWorld("etcd-1")
+			var clock suspendedClock
+			s.run.Journal = func(e event.Event) error {
+				if e.Reset && clock.slept.Load() == 0 {
+					clock.slept.Store(int64(c.delay))
+					c.during(s, bmc)
+				}
+				return nil
+			}
+			end := applyRun(s.run, runSerially, bmc.use, func(r *rollout.Run) { clock.Clock, r.Clock = r.Clock, &clock })
+			if err := errors.Join(checkEnd(end, c.exit), checkLaws(s.Site)); err != nil || len(bmc.sent) != c.resets || clock.slept.Load() == 0 {
+				t.Errorf("%s: %v, sent %v\n%s", name, err, bmc.sent, runTranscript(s.run))
+			}
+		})
+	}
+}
+
 // TestResetIsJournaled: a reset that cannot be journaled is not sent.
 func TestResetIsJournaled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
