@@ -103,7 +103,7 @@ var units = regexp.MustCompile(`(Seconds|Minutes|Days|Bytes|BytesPerSecond|Perce
 
 // plainNumbers lists the numbers that are no durations, sizes or rates, with their meaning.
 var plainNumbers = map[string]string{
-	"Schema": "version", "Seq": "position", "Batch": "position", "Number": "position", "Revision": "position", "RaftIndex": "position", "Line": "position",
+	"Schema": "version", "RolloutSchema": "version", "Seq": "position", "Batch": "position", "Number": "position", "Revision": "position", "RaftIndex": "position", "Line": "position",
 	"PID": "ID", "UID": "ID", "GID": "ID", "Port": "TCP port", "ClientPort": "TCP port", "PeerPort": "TCP port", "Status": "status of HTTP", "Code": "status of HTTP",
 	"Mode": "bits", "FloorShare": "share", "Systemd": "version",
 	"Total": "count", "Voters": "count", "Healthy": "count", "Quorum": "count", "Margin": "count", "Failed": "count", "Count": "count", "Keep": "count",

@@ -109,7 +109,7 @@ func rolloutLines(r *engine.Rollout) string {
 		return ""
 	}
 	targets, _ := json.Marshal(r.Targets) // a map of strings always marshals, by key
-	lines := []string{jsonField("run", r.Run), `"targets":` + string(targets)}
+	lines := []string{fmt.Sprintf(`"schema":%d`, engine.RolloutSchema), jsonField("run", r.Run), `"targets":` + string(targets)}
 	if r.Number > 0 {
 		lines = append(lines, fmt.Sprintf(`"number":%d`, r.Number))
 	}

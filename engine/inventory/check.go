@@ -4,11 +4,17 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"holdfast/engine"
 )
 
 func (b *builder) checkInventory() {
-	for _, n := range b.root.childBlocks("pool") {
+	blocks := b.root.childBlocks("pool")
+	for _, n := range blocks {
 		b.checkPredecessors(n)
+	}
+	if len(blocks) > engine.MaxPools {
+		b.addError(blocks[engine.MaxPools].at, fmt.Sprintf("%d pools are more than %d", len(blocks), engine.MaxPools), "merge pools, or split the site into several inventories")
 	}
 	members := map[string]int{}
 	pools := map[string]int{}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"holdfast/engine"
+	"holdfast/engine/hostscript"
 	"holdfast/engine/standing"
 )
 
@@ -19,13 +20,34 @@ import (
 //
 // The check ends with the approval: when the run loses a host or finds it
 // again, the other hosts continue. Only a roll-out that somebody else has begun
-// after the approval stops them.
+// after the approval stops them. A host that has recorded a roll-out in a format
+// of another version of holdfast stops them at any time, because nobody knows
+// whether that roll-out is finished.
 func findUnfinishedHosts(in Input, x index, s surveyResult) []engine.UnfinishedHost {
 	last := x.last
+	if unread := hostsOfOtherVersions(in); len(unread) > 0 && !in.OverIncomplete && startsRollout(in, s) {
+		return unread
+	}
 	if last == nil || in.OverIncomplete || in.Approved != nil && !last.After(in.Approved.LastRollout, in.Run) || !startsOtherRollout(in, x, s, *last) {
 		return nil
 	}
 	return in.hostsBehind(x, *last)
+}
+
+// hostsOfOtherVersions returns the hosts whose roll-out another version of holdfast has recorded, in a format of its own.
+func hostsOfOtherVersions(in Input) (list []engine.UnfinishedHost) {
+	for _, h := range in.Inventory.Hosts {
+		if schema := in.Facts[h.Name].RolloutSchema; schema != 0 {
+			list = append(list, engine.UnfinishedHost{Host: h.Name, Reason: fmt.Sprintf(
+				"has a %s of schema %d, and this holdfast knows %d; use the version that wrote it, or a later one", hostscript.RolloutPath, schema, engine.RolloutSchema)})
+		}
+	}
+	return list
+}
+
+// startsRollout reports whether a host boots another OS than it runs.
+func startsRollout(in Input, s surveyResult) bool {
+	return slices.ContainsFunc(s.work, func(hp engine.HostPlan) bool { return bootsOther(hp.Sequence, in.Facts[hp.Host]) })
 }
 
 func (in Input) hostsBehind(x index, roll engine.Rollout) (behind []engine.UnfinishedHost) {

@@ -211,3 +211,30 @@ func TestATrialThatFailsGoesNoFurther(t *testing.T) {
 		t.Errorf("not back: batches %v", p.Batches)
 	}
 }
+
+// TestARolloutOfAnotherVersionIsNotOver checks that a host which has recorded a roll-out in the format of another version of
+// holdfast refuses another OS, also in the middle of a run, unless a person overrides it, and no other work.
+func TestARolloutOfAnotherVersionIsNotOver(t *testing.T) {
+	in := trialSite(nil, [3]string{"v1", "v1", "v1"}, [3]string{"v2", "v2", "v2"})
+	f := in.Facts["a-2"]
+	f.RolloutSchema = 2
+	in.Facts["a-2"] = f
+	const reason = "a-2 has a /var/lib/holdfast/rollout.json of schema 2, and this holdfast knows 1; use the version that wrote it, or a later one"
+	p := planner.NewPlan(in)
+	if len(p.Unfinished) != 1 || p.Unfinished[0].String() != reason || len(p.Batches) > 0 || p.Verdict().Exit != engine.ExitRefused {
+		t.Errorf("unfinished %v, batches %v", p.Unfinished, p.Batches)
+	}
+	in.Approved = &engine.Plan{Rollout: engine.Rollout{Run: in.Run, Number: 1}}
+	if p := planner.NewPlan(in); len(p.Unfinished) != 1 {
+		t.Errorf("in the middle of a run: unfinished %v", p.Unfinished)
+	}
+	in.Approved, in.OverIncomplete = nil, true
+	if p := planner.NewPlan(in); len(p.Unfinished) > 0 || len(p.Batches) == 0 {
+		t.Errorf("overridden: unfinished %v, batches %v", p.Unfinished, p.Batches)
+	}
+	in = trialSite(nil, [3]string{"v1", "v1", "v1"}, [3]string{"v1", "v1", "v1"})
+	in.Facts["a-2"] = f
+	if p := planner.NewPlan(in); len(p.Unfinished) > 0 || len(p.Matching) != 3 {
+		t.Errorf("without another OS: unfinished %v, matching %v", p.Unfinished, p.Matching)
+	}
+}

@@ -115,7 +115,7 @@ func (s Survey) Plan(now time.Time, clusters map[string]etcdfacts.ClusterFacts) 
 	if p.RetryRolledBack = in.RetryRejected; in.OverIncomplete && x.last != nil {
 		p.ContinueOver = x.last.Run
 	}
-	if len(p.Unfinished) > 0 {
+	if len(p.Unfinished) > 0 && x.last != nil {
 		p.RecordedOn = recordingHosts(in, *x.last)
 	}
 	if in.Play != nil {

@@ -17,15 +17,15 @@ import (
 
 const (
 	// maxMemory is the largest size, in bytes, of each file in which a host
-	// records roll-outs. holdfast writes far less.
-	maxMemory = 64 << 10
+	// records roll-outs. It has room for a roll-out of maxPools pools with the
+	// longest names, and for everything else.
+	maxMemory = engine.MaxPools*2*maxName + 64<<10
 	// maxVersion is the largest size, in bytes, of a version. The rest of the
 	// output of a version command is dropped.
 	maxVersion = 200
-	// maxPools and maxName bound the roll-out that a host reports: its number of
-	// pools, and the bytes of a name.
-	maxPools = 1000
-	maxName  = 256
+	// maxName is the largest size, in bytes, of a name of a pool or of an OS in a
+	// roll-out that a host reports.
+	maxName = 256
 )
 
 // memoryProbe returns commands that read the files in which the host records
@@ -52,7 +52,10 @@ func memoryProbe(version string) []engine.Command {
 
 // readMemory ignores text that holdfast cannot have written.
 func readMemory(o engine.Outputs, f engine.Facts) engine.Facts {
-	f.Rollout, f.RolloutProblem = readRollout(memoryText(o["roll-out"]))
+	text := memoryText(o["roll-out"])
+	if f.RolloutSchema = readOtherSchema(text); f.RolloutSchema == 0 {
+		f.Rollout, f.RolloutProblem = readRollout(text)
+	}
 	f.Updated = readTime(strings.TrimSpace(memoryText(o["updated"])))
 	f.Rejected = readDigests(memoryText(o["rejected"]))
 	if out := o["unproven"]; out.Code != 0 || out.Stdout != "" {
@@ -74,6 +77,18 @@ func memoryText(out engine.Output) string {
 	return out.Stdout
 }
 
+// readOtherSchema returns the version of a recorded roll-out if this holdfast does not know it. It decodes nothing else,
+// because other versions may have other fields and types. Without a version, it returns 0.
+func readOtherSchema(text string) int {
+	var record struct {
+		Schema int `json:"schema"`
+	}
+	if json.Unmarshal([]byte(text), &record) != nil || record.Schema == engine.RolloutSchema {
+		return 0
+	}
+	return record.Schema
+}
+
 // readRollout accepts only the form that holdfast writes: the last roll-out decides whether other hosts may start.
 func readRollout(text string) (r *engine.Rollout, problem string) {
 	r = &engine.Rollout{}
@@ -85,7 +100,7 @@ func readRollout(text string) (r *engine.Rollout, problem string) {
 		return nil, "its run has no ID that holdfast makes"
 	case r.Number < 0 || r.Number > engine.MaxRollout:
 		return nil, fmt.Sprintf("number %d is not plausible", r.Number)
-	case len(r.Targets) > maxPools:
+	case len(r.Targets) > engine.MaxPools:
 		return nil, fmt.Sprintf("%d pools are not plausible", len(r.Targets))
 	}
 	for pool, digest := range r.Targets {
