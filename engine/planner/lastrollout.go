@@ -171,7 +171,9 @@ func continuedRollout(in Input, x index) engine.Rollout {
 			targets[pool] = digest
 		}
 	}
-	return engine.Rollout{Run: last.Run, Number: last.Number, Targets: targets}
+	next := *last
+	next.Targets = targets
+	return next
 }
 
 // nextRollout returns the roll-out that follows the last one. If the numbers are

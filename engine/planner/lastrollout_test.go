@@ -238,3 +238,13 @@ func TestARolloutOfAnotherVersionIsNotOver(t *testing.T) {
 		t.Errorf("without another OS: unfinished %v, matching %v", p.Unfinished, p.Matching)
 	}
 }
+
+// TestAContinuedRolloutStaysOverOthers checks that a roll-out which is continued with other targets still names the roll-outs
+// that it is over. Otherwise an invented roll-out with the same number would come back.
+func TestAContinuedRolloutStaysOverOthers(t *testing.T) {
+	last := &engine.Rollout{Run: "run-1", Number: engine.MaxRollout, Targets: map[string]string{"a": "v2", "gone": "v2"}, Supersedes: []string{"run-9"}}
+	in := trialSite(last, [3]string{"v1", "v1", "v1"}, [3]string{"v2", "v2", "v2"})
+	if r := recordedRollout(t, "continued", planner.NewPlan(in)); r.Run != "run-1" || !slices.Equal(r.Supersedes, last.Supersedes) || len(r.Targets) != 1 {
+		t.Errorf("recorded %+v", r)
+	}
+}
