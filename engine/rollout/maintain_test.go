@@ -176,6 +176,32 @@ func TestStoppedHoldMayBeHeld(t *testing.T) {
 	}
 }
 
+// TestReleaseWhoseAnswersAreLost: nobody knows whether the hold has ended, or was extended, and the failure does not claim either.
+func TestReleaseWhoseAnswersAreLost(t *testing.T) {
+	for want, r := range map[string]maintenance.Request{
+		"its hold may have ended: holdfast holds worker-0":   {Action: engine.ReleaseHosts, Hosts: []string{"worker-0"}, Force: true},
+		"its hold may have changed: holdfast holds worker-0": {Action: engine.ExtendHolds, Hosts: []string{"worker-0"}, For: engine.Duration(time.Hour), Force: true},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			site := newSite(simulator.Fleet(0, 1))
+			if end := maintainBy(site.Bastion("person-1"), holdWorkers("worker-0")); end.Exit != engine.ExitOK {
+				t.Fatal(report.EndText(end))
+			}
+			b := site.Bastion("person-2")
+			b.Fault = func(c simulator.Call) simulator.Fault {
+				if c.Verb == "read hold" || c.Verb == "probe" {
+					return simulator.NoFault
+				}
+				return simulator.LostBack
+			}
+			end := maintainBy(b, r)
+			if text := findingsText(end); end.Exit == engine.ExitOK || !strings.Contains(text, want) || strings.Contains(text, "still held") {
+				t.Errorf("%s: %s", report.EndText(end), text)
+			}
+		})
+	}
+}
+
 // TestExtensionKeepsNewerHolds: between the read of a hold and its extension, another command of the person changes or ends the hold.
 func TestExtensionKeepsNewerHolds(t *testing.T) {
 	for name, c := range map[string]struct {

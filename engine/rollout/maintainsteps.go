@@ -41,15 +41,28 @@ func (m *maintainer) runSteps(ctx context.Context, action engine.MaintenanceActi
 			return m.giveBack(ctx, hp, h, f)
 		}
 		_, sent := m.steps.switched.Load(h.Host)
-		if h.Remains != "" && (i > 0 || sent || action == engine.ReleaseHosts) {
+		if unsure := describeUnsureHold(s, f); unsure != "" {
+			f.Cause += "; " + unsure + ": holdfast holds " + h.Host
+		} else if h.Remains != "" && (i > 0 || sent || action == engine.ReleaseHosts) {
 			f.Cause += "; " + h.Remains
-		}
-		if s.Do.TakeHold != nil && !f.NotStarted && (f.Kind == engine.StoppedFailure || f.Kind == engine.UnreachableFailure) { // its answer is lost
-			f.Cause += "; it may be held: holdfast holds " + h.Host
 		}
 		return f
 	}
 	return nil
+}
+
+// describeUnsureHold describes the hold of a host after a step whose answer was lost, also because the operator stopped the command, or
+// returns "".
+func describeUnsureHold(s engine.Step, f *engine.Failure) string {
+	switch isLost := !f.NotStarted && (f.Kind == engine.StoppedFailure || f.Kind == engine.UnreachableFailure); {
+	case isLost && s.Do.TakeHold != nil:
+		return "it may be held"
+	case isLost && s.Do.EndHold != nil:
+		return "its hold may have ended"
+	case isLost && s.Do.ExtendHold != nil:
+		return "its hold may have changed"
+	}
+	return ""
 }
 
 // describeRest describes the rest of the steps of a host after a step that may fail.
