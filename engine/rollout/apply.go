@@ -153,7 +153,7 @@ func (l *playLoop) applyPlay(ctx context.Context) (engine.Plan, error) {
 	l.state.approved = &plan
 	stop := sampling.Start(ctx, sampling.Ports{Sleep: l.Clock.Sleep, Sample: l.Clusters.Sample, Emit: l.emitEvent}, plan)
 	defer stop()
-	if l.Clock.Now().Sub(asked) > maxPlanAge {
+	if wallTimeBetween(asked, l.Clock.Now()) > maxPlanAge {
 		if plan, err = l.replanAndCheck(ctx, plan); err != nil {
 			return plan, err
 		}

@@ -72,7 +72,7 @@ func (r *stepRunner) checkHold(ctx context.Context, hp engine.HostPlan, s engine
 // other members. So if two runs want members of one cluster at the same moment,
 // at least one run sees the hold of the other and releases its own.
 func (r *stepRunner) checkQuorum(ctx context.Context, hp engine.HostPlan, q engine.Quorum) error {
-	began, cluster := r.Clock.Now().Round(0), q.Cluster
+	began, cluster := r.Clock.Now(), q.Cluster
 	c, _ := r.Inventory.Cluster(cluster)
 	var away, foreign []string
 	for _, f := range r.gatherOtherMembers(ctx, hp.Host, cluster) {
@@ -123,10 +123,14 @@ func (r *stepRunner) checkStepConditions(ctx context.Context, hp engine.HostPlan
 // maxProofAge bounds the age of a quorum check at the start of the next step.
 const maxProofAge = 30 * time.Second
 
+// wallTimeBetween returns the time between two moments by the wall clock, which goes on while the bastion is suspended. It is never
+// negative, so that a clock that was set back makes facts old, too.
+func wallTimeBetween(a, b time.Time) time.Duration { return b.Round(0).Sub(a.Round(0)).Abs() }
+
 // quorumProof is a quorum check that succeeded.
 type quorumProof struct {
 	check engine.Quorum
-	at    time.Time // when its first fact was asked for, by the wall clock, which goes on while the bastion is suspended
+	at    time.Time // when its first fact was asked for
 }
 
 // renewQuorumProof repeats the quorum check of the step before if the bastion was delayed in it or since, because
@@ -149,7 +153,7 @@ func (r *stepRunner) renewQuorumProof(ctx context.Context, hp engine.HostPlan, s
 }
 
 // isFresh reports whether a step may rest on the check.
-func (p quorumProof) isFresh(now time.Time) bool { return now.Round(0).Sub(p.at).Abs() <= maxProofAge }
+func (p quorumProof) isFresh(now time.Time) bool { return wallTimeBetween(p.at, now) <= maxProofAge }
 
 func (g *gatherer) gatherOtherMembers(ctx context.Context, host, cluster string) []engine.Facts {
 	members := slices.DeleteFunc(g.Inventory.Members(cluster), func(h engine.Host) bool { return h.Name == host })

@@ -1,12 +1,14 @@
 package rollout_test
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+	"unsafe"
 
 	"holdfast/engine"
 	"holdfast/engine/event"
@@ -101,6 +103,35 @@ func TestNoRebootOnOldFactsOfAQuorumCheck(t *testing.T) {
 	}
 }
 
+// TestNoBatchFromAPlanBeforeASuspend: the bastion is suspended while the operator is asked, until the window is over. The run plans
+// again before it disrupts a host.
+func TestNoBatchFromAPlanBeforeASuspend(t *testing.T) {
+	for _, slept := range []time.Duration{0, 10 * time.Hour} {
+		synctest.Test(t, func(t *testing.T) {
+			site := siteWanting(0, 2, "none-1")
+			site.Want("worker-1", "reload-restart-2")
+			b := site.Bastion("run-1")
+			var clock suspendedClock
+			end := applyRun(b, runSerially, func(r *rollout.Run) {
+				clock.Clock, r.Clock = r.Clock, &clock
+				now := clock.Now().UTC()
+				minutes := now.Hour()*60 + now.Minute()
+				for i := range r.Inventory.Pools {
+					r.Inventory.Pools[i].Windows = []engine.Window{{FromMinutes: minutes, ToMinutes: (minutes + 8*60) % (24 * 60)}}
+				}
+				r.Approve = func(context.Context, engine.Plan) error {
+					clock.slept.Store(int64(slept))
+					return nil
+				}
+			})
+			begun := slices.ContainsFunc(b.Events(), func(e event.Event) bool { return e.Type == event.BatchStarted })
+			if begun != (slept == 0) {
+				t.Errorf("suspended %s: a batch began: %v, %v\n%s", slept, begun, end, runTranscript(b))
+			}
+		})
+	}
+}
+
 // TestNoRollbackBecauseOfTheQuorum: the bastion is suspended before a disruptive task on the new OS, and another member fails
 // meanwhile. The task does not begin, which tells nothing about the OS, so no rollback begins.
 func TestNoRollbackBecauseOfTheQuorum(t *testing.T) {
@@ -132,12 +163,20 @@ func TestNoRollbackBecauseOfTheQuorum(t *testing.T) {
 	})
 }
 
-// suspendedClock is the clock of a bastion that was suspended.
+// suspendedClock is the clock of a bastion that was suspended: its monotonic clock stood still meanwhile.
 type suspendedClock struct {
 	rollout.Clock
 	slept atomic.Int64 // nanoseconds
 }
 
+// monotonicNow has a monotonic reading, which the times in a bubble of testing/synctest lack, and whole seconds.
+var monotonicNow = func(now time.Time) time.Time { return now.Add(-time.Duration(now.Nanosecond())) }(time.Now())
+
+// Now returns the time with a monotonic reading, which does not count the time of the suspend.
 func (c *suspendedClock) Now() time.Time {
-	return c.Clock.Now().Add(time.Duration(c.slept.Load()))
+	bubble := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+	now := monotonicNow.Add(c.Clock.Now().Sub(bubble))
+	shift := bubble.Add(time.Duration(c.slept.Load())).Unix() - monotonicNow.Unix()
+	*(*uint64)(unsafe.Pointer(&now)) += uint64(shift) << 30 // the field wall of a time.Time, whose seconds begin at bit 30
+	return now
 }

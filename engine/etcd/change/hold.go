@@ -160,7 +160,7 @@ func (r *Run) holdHost(ctx context.Context, host string) error {
 	if isNew {
 		r.newHolds++
 	}
-	r.held[host] = time.Now()
+	r.held[host] = time.Now().Round(0) // by the wall clock, which goes on while this machine is suspended
 	return nil
 }
 
