@@ -42,7 +42,7 @@ type Facts struct {
 	Rollout          *Rollout              `json:"rollout,omitempty"`           // the last roll-out that changed, or should have changed, the OS of the host
 	RolloutProblem   string                `json:"rollout_problem,omitempty"`   // why Rollout is not trusted
 	RolloutSchema    int                   `json:"rollout_schema,omitempty"`    // version of a recorded roll-out that this holdfast does not know; 0: it knows the version, or the host has none
-	Updated          time.Time             `json:"updated,omitzero"`            // when a run last made the host match, by the host's clock
+	Updated          time.Time             `json:"updated,omitzero"`            // when a run last made the host match, by the later one of the clocks of the host and the bastion
 	Rejected         []string              `json:"rejected,omitempty"`          // digests of the OS versions that the host rejects after a rollback
 	Etcd             []string              `json:"etcd,omitempty"`              // signs that etcd runs on the host, each as a phrase
 	EtcdServers      []string              `json:"etcd_servers,omitempty"`      // services, pods and containers in the network of the host that run a server of etcd as an account of the system

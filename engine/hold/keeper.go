@@ -43,6 +43,8 @@ type Keeper struct {
 	// Run runs a script on a host, and repeats it if its answer is lost. An error means that the connection failed.
 	Run func(ctx context.Context, host string, s Script) (engine.Output, error)
 
+	Now func() time.Time // the clock of the bastion; nil: time.Now
+
 	Owner   engine.HoldOwner // the run that releases, checks and fails its holds
 	Secrets textutil.Secrets // hidden in failures
 	Forks   int              // number of hosts at the same time; 0: 64
@@ -100,7 +102,7 @@ func (k Keeper) ReadAll(ctx context.Context, hosts []string) []Reading {
 // Take takes the hold h of a host, renews or extends it if the host has a hold of h.Run, or adopts the hold that t names. With t.Digest, it
 // writes only the hold again that has this text.
 func (k Keeper) Take(ctx context.Context, host string, h engine.Hold, t engine.TakeHold) error {
-	reply, err := k.Run(ctx, host, Script{TakeScript, hostscript.TakeHoldScript(h, t), helpersTimeout})
+	reply, err := k.Run(ctx, host, Script{TakeScript, hostscript.TakeHoldScript(h, t, k.now()), helpersTimeout})
 	if t.Digest != "" {
 		if err == nil && reply.Code == hostscript.ScriptHeld && reply.Stdout == "" {
 			return &engine.Failure{Kind: engine.HeldFailure, Cause: "its hold has ended since it was read"}
@@ -163,7 +165,7 @@ func (k Keeper) Fail(ctx context.Context, host string, f engine.Failure) error {
 
 // Release ends the hold of the run of Owner. A host without a hold is not an error.
 func (k Keeper) Release(ctx context.Context, host string, r engine.Release) error {
-	reply, err := k.runWhenFree(ctx, host, Script{ReleaseScript, hostscript.ReleaseScript(k.Owner, r), helpersTimeout})
+	reply, err := k.runWhenFree(ctx, host, Script{ReleaseScript, hostscript.UpdatingReleaseScript(k.Owner, r, k.now()), helpersTimeout})
 	return k.judgeReply(reply, err, "release the hold", notOurs)
 }
 
@@ -205,6 +207,13 @@ func DescribeError(err error) string {
 		return err.Error()
 	}
 	return f.Error() + ": " + textutil.Printable(textutil.Secrets{}.KeepTail(strings.TrimSpace(f.Stderr), 1000))
+}
+
+func (k Keeper) now() time.Time {
+	if k.Now == nil {
+		return time.Now()
+	}
+	return k.Now()
 }
 
 func (k Keeper) readTimeout() time.Duration { return cmp.Or(k.ReadTimeout, defaultReadTimeout) }

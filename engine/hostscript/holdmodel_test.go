@@ -84,6 +84,7 @@ type lacking struct {
 	renewal     bool // a script adopts a hold that was renewed after the run had looked
 	kindOnHost  bool // a script adopts the hold of a person
 	kindOfRun   bool // a run adopts the expired hold of a person
+	laterClock  bool // a hold lasts from the time of the host, also if that is behind
 	bothClocks  bool // the clock of the host alone tells that a hold has expired
 	expiry      bool // a run adopts a hold before it has expired
 	bastion     bool // a run adopts the hold of a dead run in its journals, also if the hold names another bastion
@@ -102,6 +103,7 @@ type model struct {
 	lasts       int8 // of the hold of a run
 	oneBastion  bool // both runs have one bastion; else the second has a copy of the journals of the first
 	personLasts int8 // of the hold of the person
+	behind      bool // the clock of the host is behind at first, and is set right later; else it is right, and jumps ahead
 }
 
 // step is one step of somebody.
@@ -127,6 +129,7 @@ type script struct {
 	lasts   int8
 	seen    modelHold
 	clock   int8
+	sent    int8 // time of the bastion
 	fits    bool
 	after   modelHold
 }
@@ -200,7 +203,10 @@ func (m model) takeHold(c script) (modelHold, bool) {
 	}
 	h := modelHold{owner: c.owner, renewed: c.clock, expires: never}
 	if c.lasts != never {
-		h.expires = c.clock + c.lasts
+		h.expires = max(c.clock, c.sent) + c.lasts
+		if m.laterClock {
+			h.expires = c.clock + c.lasts
+		}
 	}
 	return h, true
 }
@@ -242,6 +248,9 @@ type search struct {
 func (m model) searchStates() *search {
 	x := &search{model: m, from: map[modelState]modelState{}, by: map[modelState]step{}, scripts: map[script]bool{}}
 	start := modelState{until: never}
+	if m.behind {
+		start.jump = -3
+	}
 	x.from[start] = start
 	x.queue = []modelState{start}
 	for len(x.queue) > 0 && x.broken == "" {
@@ -284,7 +293,7 @@ func (x *search) applyScript(s *modelState, c script, run func(script) (modelHol
 	if s.off || s.lock != nobody && !x.lock {
 		return false, true
 	}
-	c.before, c.clock = s.file, s.now+s.jump
+	c.before, c.clock, c.sent = s.file, s.now+s.jump, s.now
 	c.after, c.fits = run(c)
 	s.file = c.after
 	x.scripts[c] = true
@@ -298,8 +307,8 @@ func (x *search) stepHost(s modelState) {
 		x.addState(s, next, step{nobody, "time passes"}, "")
 	}
 	if next := s; !s.jumped {
-		next.jump, next.jumped = 3, true
-		x.addState(s, next, step{nobody, "the clock of the host jumps ahead"}, "")
+		next.jump, next.jumped = s.jump+3, true
+		x.addState(s, next, step{nobody, "the clock of the host jumps"}, "")
 	}
 	if next := s; s.lock != nobody {
 		next.endScript()

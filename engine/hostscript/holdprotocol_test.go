@@ -21,6 +21,7 @@ func holdModels(ticks int8) map[string]model {
 	return map[string]model{
 		"one bastion":  {ticks: ticks, lasts: 1, oneBastion: true, personLasts: never},
 		"two bastions": {ticks: ticks, lasts: 1, personLasts: 1},
+		"a late clock": {ticks: ticks, lasts: 1, personLasts: 1, behind: true},
 	}
 }
 
@@ -54,6 +55,7 @@ func TestHoldProtocolNeedsEachRule(t *testing.T) {
 		"hosts adopt no hold of a person":      {lacking{kindOnHost: true}, ""},
 		"nobody adopts the hold of a person":   {lacking{kindOfRun: true, kindOnHost: true}, "takes the hold of a person"},
 		"both clocks tell that a hold is over": {lacking{bothClocks: true}, "which lives or may live"},
+		"a hold lasts from the later clock":    {lacking{laterClock: true}, "which lives or may live"},
 		"only a hold that is over is adopted":  {lacking{expiry: true}, "which lives or may live"},
 		"a dead run is of this bastion":        {lacking{bastion: true}, "which lives or may live"},
 		"a check under the lock":               {lacking{secondCheck: true}, "acts on the host of"},
@@ -67,6 +69,7 @@ func TestHoldProtocolNeedsEachRule(t *testing.T) {
 			t.Parallel()
 			m := holdModels(2)["two bastions"]
 			m.lacking = c.without
+			m.behind = c.without.laterClock
 			if found := m.searchStates().broken; !strings.Contains(found, c.broken) || (found == "") != (c.broken == "") {
 				t.Errorf("want %q, and found %q", c.broken, found)
 			} else {
@@ -80,8 +83,10 @@ func TestHoldProtocolNeedsEachRule(t *testing.T) {
 func TestModelFollowsScripts(t *testing.T) {
 	m := holdModels(2)["two bastions"]
 	kinds := map[string][]script{}
-	for c := range m.searchStates().scripts {
-		kind := fmt.Sprint(c.name, c.fits, c.before.owner == nobody, c.before.owner == c.owner, c.before.owner == person, c.adopt == nobody, c.before.failed)
+	scripts := m.searchStates().scripts
+	maps.Copy(scripts, holdModels(2)["a late clock"].searchStates().scripts)
+	for c := range scripts {
+		kind := fmt.Sprint(c.name, c.fits, c.before.owner == nobody, c.before.owner == c.owner, c.before.owner == person, c.adopt == nobody, c.before.failed, c.clock < c.sent)
 		kinds[kind] = append(kinds[kind], c)
 	}
 	most := longtest.Choose(1, 1, 1000)
@@ -118,7 +123,7 @@ func (m model) compareScript(t *testing.T, c script) {
 		if c.adopt != nobody {
 			take.Adopt, take.Renewed = c.adopt.String(), tickTime(c.renewed)
 		}
-		text = hostscript.TakeHoldScript(*h, take)
+		text = hostscript.TakeHoldScript(*h, take, tickTime(c.sent))
 	case "release":
 		text = hostscript.ReleaseScript(owner, engine.Release{})
 	case "fail":
@@ -134,6 +139,25 @@ func (m model) compareScript(t *testing.T, c script) {
 	}
 	if (code == 0) != c.fits || code != 0 && code != hostscript.ScriptHeld || !same {
 		t.Errorf("%+v: sh ends with %d and has %+v; the model has %+v\n%s", c, code, got, want, stderr)
+	}
+}
+
+// TestLateHostClock: if the clock of the host is behind when its hold is taken, extended or released, and is set right afterwards, the hold
+// has not expired, and the time of its update is not in the past.
+func TestLateHostClock(t *testing.T) {
+	b := newBox(t)
+	b.tool("date", "#!/bin/sh\nif [ \"$*\" = '-u +%s' ]; then cat \"$BOX/now\"; else PATH=${PATH#*:} exec date \"$@\"; fi\n")
+	for _, x := range []struct{ host, sent, later int8 }{{0, 18, 18}, {18, 0, 18}, {6, 6, 6}} {
+		b.setClock(x.host)
+		sent := tickTime(x.sent)
+		h := readHold(t, b.mustRun(hostscript.TakeHoldScript(runHold("r1"), engine.TakeHold{For: hour}, sent)))
+		if !h.Expires.Equal(tickTime(x.later+6)) || !h.Renewed.Equal(tickTime(x.host)) {
+			t.Errorf("%+v: %+v", x, h)
+		}
+		b.mustRun(hostscript.UpdatingReleaseScript(ownerOf("r1"), engine.Release{Updated: true}, sent))
+		if text, err := os.ReadFile(b.root + hostscript.UpdatedPath); err != nil || strings.TrimSpace(string(text)) != tickTime(x.later).Format(time.RFC3339) {
+			t.Errorf("%+v: %s, %v", x, text, err)
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package hostscript_test
 import (
 	"path/filepath"
 	"testing"
+	"time"
 
 	"holdfast/engine"
 	"holdfast/engine/hostscript"
@@ -16,7 +17,7 @@ func TestTwoRunsMakeTheFolder(t *testing.T) {
 	b := newBox(t)
 	mkdir := filepath.Join(pathtest.Tools(), "mkdir")
 	b.tool("mkdir", "#!/bin/sh\n"+mkdir+" -p \"$BOX/var/lib/holdfast\"\nexec "+mkdir+" \"$@\"\n")
-	b.mustRun(hostscript.TakeHoldScript(engine.Hold{Kind: engine.RunHold, Holder: "ann", Run: "r1", Bastion: "b1", Reason: "a reason"}, engine.TakeHold{}))
+	b.mustRun(hostscript.TakeHoldScript(engine.Hold{Kind: engine.RunHold, Holder: "ann", Run: "r1", Bastion: "b1", Reason: "a reason"}, engine.TakeHold{}, time.Time{}))
 	if b.hold() == nil {
 		t.Error("the host is not held")
 	}

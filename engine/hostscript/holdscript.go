@@ -19,7 +19,7 @@ const (
 )
 
 // HoldScript returns the script that takes the host's hold for h.Run. The hold
-// expires after lasts by the host's clock (0: never). The script renews a hold
+// expires after lasts by the host's clock (0: never), as if the bastion's clock were not known. The script renews a hold
 // of h.Run, adopts a hold of the run adopt ("": none), and replaces no other
 // hold. It prints the resulting hold as JSON. If somebody else holds the host,
 // it prints that hold and exits with ScriptHeld. A power cut leaves either no
@@ -27,14 +27,15 @@ const (
 //
 // If roll is not nil, the script writes it to RolloutPath.
 func HoldScript(h engine.Hold, lasts engine.Duration, adopt string, roll *engine.Rollout) string {
-	return TakeHoldScript(h, engine.TakeHold{For: lasts, Adopt: adopt, Rollout: roll})
+	return TakeHoldScript(h, engine.TakeHold{For: lasts, Adopt: adopt, Rollout: roll}, time.Time{})
 }
 
-// TakeHoldScript returns the HoldScript of a step. With KeepEnd, a hold of h.Run keeps its end. If t.Renewed is set, the
+// TakeHoldScript returns the HoldScript of a step. The hold ends after t.For by the clock of the host or of the bastion, at which
+// it is now (zero: unknown), whichever is later: a clock that was behind may be set right while the hold stands. With KeepEnd, a hold of h.Run keeps its end. If t.Renewed is set, the
 // script adopts only a hold that was last written at that time: a run that has
 // renewed its hold in the meantime is alive. If t.Digest is set, the script writes only the hold again whose text has this
 // digest, or that it has written before, and exits with ScriptHeld in all other cases.
-func TakeHoldScript(h engine.Hold, t engine.TakeHold) string {
+func TakeHoldScript(h engine.Hold, t engine.TakeHold, now time.Time) string {
 	h = truncateHold(h)
 	adoptLine := ""
 	if t.Adopt != "" {
@@ -59,6 +60,7 @@ func TakeHoldScript(h engine.Hold, t engine.TakeHold) string {
 		{"rollout", RolloutPath},
 		{"head", strings.Join(headLines(h), "\n")},
 		{"lasts", inSeconds(t.For)},
+		{"sent", unixSeconds(now)},
 		{"motd", noticeText(h)},
 	})
 }
@@ -139,14 +141,20 @@ func BootStateScript() string {
 		`grep -qs '^"not_booted":' ` + files + "; then print_boot_state; fi"
 }
 
-// ReleaseScript returns the script that ends the hold of the run, removes the
+// ReleaseScript returns UpdatingReleaseScript as if the bastion's clock were not known.
+func ReleaseScript(owner engine.HoldOwner, r engine.Release) string {
+	return UpdatingReleaseScript(owner, r, time.Time{})
+}
+
+// UpdatingReleaseScript returns the script that ends the hold of the run, removes the
 // notice for logins, and starts the reboot helpers again. A host without a hold
 // is no error. If somebody else holds the host, the script prints and keeps
 // that hold, and exits with ScriptHeld.
 //
 // The script writes UpdatedPath and RejectedPath before it removes the hold, so
-// that an interrupted release is repeated.
-func ReleaseScript(owner engine.HoldOwner, r engine.Release) string {
+// that an interrupted release is repeated. The time in UpdatedPath is from the clock of the host or of the bastion, at which it is
+// now (zero: unknown), whichever is later.
+func UpdatingReleaseScript(owner engine.HoldOwner, r engine.Release, now time.Time) string {
 	when, accepts, whole := "", "", ""
 	if r.Updated {
 		when, accepts = UpdatedPath, r.Accepts
@@ -155,7 +163,7 @@ func ReleaseScript(owner engine.HoldOwner, r engine.Release) string {
 		whole = "yes"
 	}
 	return holdScript(owner, CheckBootScript()+refuseRebootsScript+releaseHoldScript, [][2]string{
-		{"updated", when}, {"accepts", accepts}, {"boot", string(r.BootID)}, {"rejected", RejectedPath}, {"unproven", UnprovenPath}, {"whole", whole},
+		{"sent", unixSeconds(now)}, {"updated", when}, {"accepts", accepts}, {"boot", string(r.BootID)}, {"rejected", RejectedPath}, {"unproven", UnprovenPath}, {"whole", whole},
 	})
 }
 
@@ -241,6 +249,7 @@ func holdScript(owner engine.HoldOwner, text string, variables [][2]string) stri
 		{"own", ownerLines(owner)},
 		{"shown", ""},
 		{"most", fmt.Sprint(MaxHold + 1)},
+		{"sent", "0"},
 	}) + Assign(variables) + "\n" + lockScript + holdLibScript + text
 }
 
@@ -264,6 +273,14 @@ func jsonField(name, value string) string {
 
 func inSeconds(d engine.Duration) string {
 	return fmt.Sprint(int64(time.Duration(d) / time.Second))
+}
+
+// unixSeconds returns the seconds since 1970; 0 for the zero time.
+func unixSeconds(t time.Time) string {
+	if t.IsZero() {
+		return "0"
+	}
+	return fmt.Sprint(t.Unix())
 }
 
 func noticeText(h engine.Hold) string {

@@ -89,7 +89,7 @@ func TestHoldThatWasRenewedSinceIsNotAdopted(t *testing.T) {
 	old := []byte(strings.ReplaceAll(string(text), b.hold().Renewed.Format(time.RFC3339), "2026-03-01T12:00:00Z"))
 	check(t, os.WriteFile(b.root+engine.HoldPath, old, 0o600))
 	seen := b.hold()
-	take := hostscript.TakeHoldScript(runHold("r2"), engine.TakeHold{For: hour, Adopt: "r1", Renewed: seen.Renewed})
+	take := hostscript.TakeHoldScript(runHold("r2"), engine.TakeHold{For: hour, Adopt: "r1", Renewed: seen.Renewed}, time.Time{})
 
 	b.mustRun(hostscript.HoldScript(runHold("r1"), hour, "", nil))
 	b.mustBeRefused(take)
@@ -273,7 +273,7 @@ func TestHoldThatHasEndedIsNotWrittenAgain(t *testing.T) {
 	b := newBox(t)
 	h := runHold("m1")
 	h.Kind = engine.MaintenanceHold
-	stdout, stderr, code := b.run(hostscript.TakeHoldScript(h, engine.TakeHold{For: engine.KeepEnd}))
+	stdout, stderr, code := b.run(hostscript.TakeHoldScript(h, engine.TakeHold{For: engine.KeepEnd}, time.Time{}))
 	if left := b.hold(); code != hostscript.ScriptHeld || stdout != "" || !strings.Contains(stderr, "has ended") || left != nil {
 		t.Errorf("exit status %d, %q, %q, %v", code, stdout, stderr, left)
 	}
@@ -286,7 +286,7 @@ func TestOnlyTheHoldThatWasReadIsExtended(t *testing.T) {
 	h := runHold("m1")
 	h.Kind, h.Ticket = engine.MaintenanceHold, "OPS-7"
 	read := b.mustRun(hostscript.HoldScript(h, hour, "", nil))
-	extend := hostscript.TakeHoldScript(h, engine.TakeHold{For: 2 * hour, Digest: resource.Digest([]byte(read))})
+	extend := hostscript.TakeHoldScript(h, engine.TakeHold{For: 2 * hour, Digest: resource.Digest([]byte(read))}, time.Time{})
 	extended := readHold(t, b.mustRun(extend))
 	if lasts := extended.Expires.Sub(extended.Renewed); lasts != 2*time.Hour {
 		t.Errorf("lasts %s", lasts)
@@ -297,7 +297,7 @@ func TestOnlyTheHoldThatWasReadIsExtended(t *testing.T) {
 	}
 	drained := h
 	drained.Drain = &engine.HoldDrain{Name: "pods", Cluster: "main", Node: "n-1"}
-	b.mustRun(hostscript.TakeHoldScript(drained, engine.TakeHold{For: engine.KeepEnd}))
+	b.mustRun(hostscript.TakeHoldScript(drained, engine.TakeHold{For: engine.KeepEnd}, time.Time{}))
 	b.mustBeRefused(extend)
 	if left := b.hold(); left == nil || left.Drain == nil {
 		t.Errorf("the drain is lost: %+v", left)
@@ -324,12 +324,12 @@ func TestHoldThatIsWrittenAgainKeepsItsEnd(t *testing.T) {
 			check(t, os.WriteFile(b.root+engine.HoldPath, text, 0o600))
 		}
 		h.Drain = &engine.HoldDrain{Name: "pods", Done: true, Cluster: "main", Node: "n-1", Cordoned: true}
-		again := readHold(t, b.mustRun(hostscript.TakeHoldScript(h, engine.TakeHold{For: engine.KeepEnd})))
+		again := readHold(t, b.mustRun(hostscript.TakeHoldScript(h, engine.TakeHold{For: engine.KeepEnd}, time.Time{})))
 		if !again.Expires.Equal(first.Expires) || again.Ticket != "OPS-7" || again.Drain == nil || *again.Drain != *h.Drain || !again.Acquired.Equal(first.Acquired) {
 			t.Errorf("%s: %+v, was %+v", name, again, first)
 		}
 		h.Drain = nil
-		if last := readHold(t, b.mustRun(hostscript.TakeHoldScript(h, engine.TakeHold{For: engine.KeepEnd}))); last.Drain != nil || !last.Expires.Equal(first.Expires) {
+		if last := readHold(t, b.mustRun(hostscript.TakeHoldScript(h, engine.TakeHold{For: engine.KeepEnd}, time.Time{}))); last.Drain != nil || !last.Expires.Equal(first.Expires) {
 			t.Errorf("%s: %+v", name, last)
 		}
 	}

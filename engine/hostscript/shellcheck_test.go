@@ -19,7 +19,7 @@ func TestShellcheck(t *testing.T) {
 		"take":        hostscript.HoldScript(hold, engine.Duration(time.Hour), "", roll),
 		"adopt":       hostscript.HoldScript(hold, engine.Duration(time.Hour), "r0", nil),
 		"maintenance": hostscript.HoldScript(maintenance, engine.Duration(time.Hour), "", nil),
-		"extend":      hostscript.TakeHoldScript(maintenance, engine.TakeHold{For: engine.Duration(time.Hour), Digest: resource.Digest([]byte("held by ann@bastion"))}),
+		"extend":      hostscript.TakeHoldScript(maintenance, engine.TakeHold{For: engine.Duration(time.Hour), Digest: resource.Digest([]byte("held by ann@bastion"))}, time.Time{}),
 		"fail":        hostscript.FailHoldScript(owner, "a test", "finalize", ""),
 		"release":     hostscript.ReleaseScript(owner, engine.Release{}),
 		"updated":     hostscript.ReleaseScript(owner, engine.Release{Updated: true, Accepts: "abc", BootID: "b"}),

@@ -254,14 +254,17 @@ func (in Input) passesAsCanary(h engine.Host) bool {
 
 // updatedAt returns the time at which the host reached its desired state, by the
 // bastion's clock. It returns the zero time if this time is not known. If the
-// time in the host's record is after the time of its clock, updatedAt returns the
-// start of this run.
+// time in the host's record is after the time of its clock, it is from the clock of
+// a bastion; if that is not possible, updatedAt returns the start of this run.
 func (in Input) updatedAt(h engine.Host, f engine.Facts) time.Time {
 	if at, ok := in.Done[h.Name]; ok || f.Updated.IsZero() {
 		return at
 	}
-	if f.Updated.After(f.Clock) {
+	switch {
+	case f.Updated.After(f.Clock) && f.Updated.After(in.Now):
 		return in.Began
+	case f.Updated.After(f.Clock):
+		return f.Updated
 	}
 	return in.Now.Add(f.Updated.Sub(f.Clock))
 }

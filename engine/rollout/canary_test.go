@@ -165,3 +165,29 @@ func TestCanaryOfTheFutureSoaks(t *testing.T) {
 		}
 	})
 }
+
+// TestCanarySoaksAfterItsClockIsSet: the clock of the canary is years behind when it is released after its reboot, and right afterwards. A
+// later run waits for the rest of its soak, not for less.
+func TestCanarySoaksAfterItsClockIsSet(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site := newSite(workerFleet(3, func(p *engine.Pool) {
+			p.Canary = &engine.Canary{Hosts: engine.CountOrPercent{Count: 1}, Soak: engine.Duration(time.Hour)}
+		}))
+		canary := site.Host("worker-0")
+		canary.Change(func(t *simulator.Traits) { t.Skew = -3 * 365 * 24 * time.Hour })
+		first := site.Bastion("run-1")
+		first.Watch = func(e event.Event) {
+			if e.Type == event.StepStarted && e.Step == "soak" {
+				first.Kill()
+			}
+		}
+		applyRun(first)
+		canary.Change(func(t *simulator.Traits) { t.Skew = 0 })
+		time.Sleep(10 * time.Minute)
+		second := site.Bastion("run-2")
+		failOnErrors(t, checkEnd(applyRun(second), engine.ExitOK), checkConverged(site))
+		if at := rebootMinutes(second)["worker-1"]; at < 45 || at > 52 {
+			t.Errorf("worker-1 went after %d minutes of the second run, and the canary had to run for about 50 more", at)
+		}
+	})
+}

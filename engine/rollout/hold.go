@@ -22,7 +22,7 @@ func (o *Options) holdOwner() engine.HoldOwner {
 
 // keepHolds returns the keeper of the holds of this run.
 func (a hostAccess) keepHolds() hold.Keeper {
-	return hold.Keeper{Run: a.runHoldScript, Owner: a.holdOwner(), Secrets: a.Secrets, Forks: a.Forks, ReadTimeout: 20 * time.Second}
+	return hold.Keeper{Run: a.runHoldScript, Now: a.Clock.Now, Owner: a.holdOwner(), Secrets: a.Secrets, Forks: a.Forks, ReadTimeout: 20 * time.Second}
 }
 
 func (a hostAccess) runHoldScript(ctx context.Context, host string, s hold.Script) (Reply, error) {

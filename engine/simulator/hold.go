@@ -123,7 +123,7 @@ func (h *Host) takeHold(b *Bastion, script string, now time.Time) rollout.Reply 
 		b.law().CheckUnfinished(&h.law, note.Targets)
 		h.memory.rollout = note
 	}
-	return h.writeHold(owner.Run, head, lasts, h.clockTime(now))
+	return h.writeHold(owner.Run, head, lasts, holdTimes{now: h.clockTime(now), later: h.laterTime(now, vars["sent"])})
 }
 
 // hasHead reports whether the hold differs from the head of a new one only in its times.
@@ -160,7 +160,7 @@ func (h *Host) releaseHold(b *Bastion, script string, now time.Time) rollout.Rep
 		h.ended = nil
 	}
 	if vars["updated"] != "" {
-		h.memory.updated = h.clockTime(now)
+		h.memory.updated = h.laterTime(now, vars["sent"])
 	}
 	if boot := vars["boot"]; vars["accepts"] != "" && (boot == "" || resource.BootID(boot) == h.bootID()) {
 		b.law().CheckAccepts(&h.law, vars["accepts"])
@@ -206,13 +206,24 @@ func (h *Host) ForgeDrain(d engine.HoldDrain) {
 
 func (h *Host) isHeld() bool { return h.hold != nil || h.garbage != "" }
 
-func (h *Host) writeHold(run string, hold engine.Hold, lasts time.Duration, now time.Time) rollout.Reply {
-	hold.Acquired, hold.Renewed = now, now
+// holdTimes are the time of a host, and the later one of this time and the time of the bastion.
+type holdTimes struct{ now, later time.Time }
+
+func (h *Host) laterTime(now time.Time, sent string) time.Time {
+	later := h.clockTime(now)
+	if at := time.Unix(0, 0).Add(parseSeconds(sent)).UTC(); at.After(later) {
+		later = at
+	}
+	return later
+}
+
+func (h *Host) writeHold(run string, hold engine.Hold, lasts time.Duration, at holdTimes) rollout.Reply {
+	hold.Acquired, hold.Renewed = at.now, at.now
 	if h.hold != nil && h.hold.Run == run {
 		hold.Acquired = h.hold.Acquired
 	}
 	if lasts > 0 {
-		hold.Expires = now.Add(lasts)
+		hold.Expires = at.later.Add(lasts)
 	}
 	if lasts < 0 {
 		hold.Expires = h.hold.Expires

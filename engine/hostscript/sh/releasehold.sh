@@ -12,7 +12,7 @@ if hold_exists; then
 		has_part "$old" "$own" || refuse_held
 	fi
 	if [ -n "$updated" ]; then
-		format_time "$now" >"$tmp"
+		format_time "$later" >"$tmp"
 		sync "$tmp"
 		mv -fT "$tmp" "$updated"
 		sync "$dir"

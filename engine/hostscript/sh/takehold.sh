@@ -7,7 +7,7 @@
 # hold for which the host refuses reboots; '': it does not), bootid.sh and refusereboots.sh.
 acquired=$(format_time "$now")
 expires=
-if [ "$lasts" -gt 0 ]; then expires=$(format_time $((now + lasts))); fi
+if [ "$lasts" -gt 0 ]; then expires=$(format_time $((later + lasts))); fi
 how=new
 bootid=
 repeated= # the script has written this hold before, and its answer was lost
@@ -28,7 +28,7 @@ $head
 		if { [ "$lasts" -lt 0 ] || [ -n "$repeated" ]; } && has_part "$old" '"expires":"'; then
 			until=${old#*'"expires":"'}
 			until=${until%%\"*}
-			if [ "$lasts" -lt 0 ] || [ "$(date -u -d "$until" +%s)" -gt $((now + lasts)) ]; then expires=$until; fi
+			if [ "$lasts" -lt 0 ] || [ "$(date -u -d "$until" +%s)" -gt $((later + lasts)) ]; then expires=$until; fi
 		fi
 		if has_part "$old" '"boot":"'; then # an extended hold still tells of a reboot
 			bootid=${old#*'"boot":"'}
