@@ -41,7 +41,7 @@ var runRule = regexp.MustCompile(`^[0-9]{8}-[0-9]{6}-[0-9a-f]+$`)
 // List returns the paths of the snapshots of a cluster that runs have saved in dir, the newest first.
 func List(dir, cluster string) ([]string, error) {
 	list, err := listSaved(dir, infix+cluster+ending)
-	slices.SortFunc(list, func(a, b savedFile) int { return cmp.Or(b.at.Compare(a.at), strings.Compare(b.run, a.run)) })
+	sortNewestFirst(list, time.Now())
 	paths := make([]string, len(list))
 	for i, f := range list {
 		paths[i] = f.path
@@ -78,8 +78,25 @@ func Prune(dir, cluster string, r Retention) (removed int, err error) {
 	return removed, errors.Join(errs...)
 }
 
+// maxAhead is how far in the future the time of a file may be. A clock was wrong when a file with a later time was made.
+const maxAhead = 24 * time.Hour
+
+// sortNewestFirst sorts files from new to old. Files from the future count as the oldest: or they would push out all that are made until
+// then. Their age is not known, so only newer files push them out.
+func sortNewestFirst(list []savedFile, now time.Time) {
+	ahead := func(f savedFile) int {
+		if f.at.After(now.Add(maxAhead)) {
+			return 1
+		}
+		return 0
+	}
+	slices.SortFunc(list, func(a, b savedFile) int {
+		return cmp.Or(ahead(a)-ahead(b), b.at.Compare(a.at), strings.Compare(b.run, a.run))
+	})
+}
+
 func (r Retention) expiredSnapshots(list []savedFile) []savedFile {
-	slices.SortFunc(list, func(a, b savedFile) int { return cmp.Or(b.at.Compare(a.at), strings.Compare(b.run, a.run)) })
+	sortNewestFirst(list, r.Now)
 	var out []savedFile
 	for i, f := range list {
 		if i > 0 && (i >= r.Keep || r.Now.Sub(f.at) > r.MaxAge) && r.IsOver(f.run) {

@@ -34,6 +34,9 @@ func TestPrune(t *testing.T) {
 		{"all too old", 10, time.Hour, []int{1, 2, 3}, nil, []int{3}},
 		{"one is kept at the least", 1, time.Hour, []int{1, 2}, nil, []int{2}},
 		{"of unfinished runs", 1, time.Hour, []int{1, 2, 3}, []int{1}, []int{1, 3}},
+		{"made by a clock that was ahead", 2, 1000 * time.Hour, []int{1, 2, 3, 40, 41}, nil, []int{2, 3}},
+		{"the age of those is not known", 3, time.Hour, []int{27, 28, 40, 41}, nil, []int{28, 41}},
+		{"all of the future", 1, time.Hour, []int{40, 41}, nil, []int{41}},
 		{"none", 1, time.Hour, nil, nil, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
