@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -61,7 +62,8 @@ func foldRuns(runs []Run, site, self string) History {
 	decided := map[string]bool{}
 	over := false
 	runs = slices.Clone(runs)
-	slices.SortStableFunc(runs, func(a, b Run) int { return b.Started.Compare(a.Started) })
+	now := time.Now()
+	slices.SortStableFunc(runs, func(a, b Run) int { return cmp.Or(a.ahead(now)-b.ahead(now), b.Started.Compare(a.Started)) })
 	for _, r := range runs {
 		if r.ID == self || r.Site != site || r.Maintenance != "" || r.isPartial { // a person who holds a host updates none
 			continue

@@ -161,3 +161,44 @@ func TestUpdatedByPlays(t *testing.T) {
 		})
 	}
 }
+
+// TestLostHostsAfterAWrongClock: a run that began by a clock far ahead has seen a host well. That is no news about later runs, by a clock
+// that is right again: they have lost this host, and their failure counts.
+func TestLostHostsAfterAWrongClock(t *testing.T) {
+	now := time.Now()
+	dir := t.TempDir()
+	start := event.Event{Type: event.RunStarted, Start: &event.RunStart{Site: "berlin"}}
+	done := event.Event{Type: event.HostDone, Host: "w-0"}
+	changes := event.Event{Type: event.StepStarted, Host: "w-0", Step: "reboot", Kind: engine.RebootStep, Aim: "A"}
+	fails := event.Event{Type: event.HostFailed, Host: "w-0", Failure: &engine.Failure{Host: "w-0", Cause: "it does not answer"}}
+	write := func(began time.Time, events ...event.Event) string {
+		id := engine.NewRunID(began, make([]byte, engine.RunIDBytes))
+		for n := range events {
+			events[n].Time = began
+		}
+		writeJournal(t, dir, id, events)
+		return id
+	}
+	ended := func(end event.RunEnd) event.Event { return event.Event{Type: event.RunEnded, End: &end} }
+	future := write(now.AddDate(1, 0, 0), start, done, ended(event.RunEnd{Updated: []string{"w-0"}}))
+	older := write(now.Add(-2*time.Hour), start, done, ended(event.RunEnd{Updated: []string{"w-0"}}))
+	lost := write(now.Add(-time.Hour), start, changes, fails, ended(event.RunEnd{Exit: engine.ExitFailed, Failed: []string{"w-0"}}))
+	runs, err := journal.ListRuns(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ids []string
+	for _, r := range runs {
+		ids = append(ids, r.ID)
+	}
+	if want := []string{lost, older, future}; !slices.Equal(ids, want) {
+		t.Errorf("runs %v, not %v", ids, want)
+	}
+	left := journal.SummarizeRuns(runs, "berlin", engine.HoldOwner{})
+	if want := map[string]engine.LostHost{"w-0": {Run: lost, Aim: "A"}}; !maps.Equal(left.Lost, want) || !slices.Equal(left.Failed, []string{"w-0"}) {
+		t.Errorf("lost: %+v, not %+v; failed: %v", left.Lost, want, left.Failed)
+	}
+	if history, err := journal.ReadHistory(dir, "berlin"); err != nil || !slices.Equal(history.Failed, []string{"w-0"}) {
+		t.Errorf("failed: %v, %v", history.Failed, err)
+	}
+}

@@ -2,6 +2,7 @@ package journal
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,7 +11,7 @@ import (
 	"maps"
 	"os"
 	"slices"
-	"sort"
+	"strings"
 	"time"
 
 	"holdfast/engine"
@@ -76,7 +77,7 @@ func (w *playWork) addEvent(e event.Event) {
 // isUpdated reports whether all plays that began have finished their work on a host.
 func (w *playWork) isUpdated(host string) bool { return !w.owed[host] && !(w.begun && w.due[host]) }
 
-// ListRuns reads the journals in dir and returns their runs, the newest first.
+// ListRuns reads the journals in dir and returns their runs, the newest first, and runs of a time to come last.
 // A folder that does not exist has no journals. Of the journals beyond the newest
 // maxJournals, it returns only roll-outs and changes of members that did not succeed,
 // because they may still hold hosts. It leaves out those that cannot be read.
@@ -109,8 +110,21 @@ func listAllRuns(dir string) ([]Run, error) {
 		run.UnderWay = run.End == nil && hasLock(dir, run.Site, id)
 		runs = append(runs, run)
 	}
-	sort.Slice(runs, func(i, j int) bool { return runs[i].ID > runs[j].ID })
+	now := time.Now()
+	slices.SortStableFunc(runs, func(a, b Run) int { return cmp.Or(a.ahead(now)-b.ahead(now), strings.Compare(b.ID, a.ID)) })
 	return runs, nil
+}
+
+// maxAhead is how far in the future a run may have begun. If it is more, the clock was wrong then, and was set back later.
+const maxAhead = 24 * time.Hour
+
+// ahead returns 1 for a run that seems to have begun in the future, else 0. Such a run counts as older than all others: or it would be the
+// newest for ever, and hide what later runs have seen.
+func (r Run) ahead(now time.Time) int {
+	if r.Started.After(now.Add(maxAhead)) {
+		return 1
+	}
+	return 0
 }
 
 // maxJournals is the number of journals that are read. Of the maxOldJournals before
