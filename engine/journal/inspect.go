@@ -1,7 +1,6 @@
 package journal
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -33,13 +32,12 @@ func Inspect(dir, id, state string, each func(event.Event) error) (Condition, er
 	last := &lastByte{r: f}
 	read, ended := 0, false
 	err = readableLimits().scanLines(f.Name(), last, func(line []byte) error {
-		var e event.Event
-		if err := json.Unmarshal(line, &e); err != nil {
-			return err
-		}
+		e, err := decodeEvent(line)
 		if e.Schema > event.Schema {
-			refused = fmt.Errorf("the event has schema %d, and this version of holdfast reads schema %d; use the version that wrote the journal", e.Schema, event.Schema)
-			return refused
+			refused = err
+		}
+		if err != nil {
+			return err
 		}
 		if e.Start != nil {
 			site = e.Start.Site

@@ -104,12 +104,23 @@ func (l limits) checkRoom(size int64, line int) error {
 	return nil
 }
 
+// decodeEvent decodes a line of a journal. An event of a newer schema is an error, because its fields may mean something
+// else. It is then returned as far as it could be decoded.
+func decodeEvent(line []byte) (event.Event, error) {
+	var e event.Event
+	err := json.Unmarshal(line, &e)
+	if e.Schema > event.Schema {
+		err = fmt.Errorf("the event has schema %d, and this version of holdfast reads schema %d; use the version that wrote the journal", e.Schema, event.Schema)
+	}
+	return e, err
+}
+
 // Read calls each for every event of a journal. It skips an incomplete last
 // line, which remains when the bastion dies during a write.
 func Read(path string, each func(event.Event) error) error {
 	return readLines(path, func(line []byte) error {
-		var e event.Event
-		if err := json.Unmarshal(line, &e); err != nil {
+		e, err := decodeEvent(line)
+		if err != nil {
 			return err
 		}
 		return each(e)

@@ -3,7 +3,6 @@ package journal
 import (
 	"bufio"
 	"bytes"
-	"encoding/json"
 	"errors"
 	"io/fs"
 	"os"
@@ -21,7 +20,7 @@ func readEnd(dir, id string) (Run, bool) {
 	return run, err == nil && run.End != nil
 }
 
-// readStartAndEnd reads the first line of a journal and, if the run has ended, the last.
+// readStartAndEnd reads the first line of a journal and, if the run has ended, the last. A line of a newer schema is an error.
 func readStartAndEnd(dir, id string) (Run, error) {
 	f, err := openRegular(journalPath(dir, id), os.O_RDONLY)
 	if err != nil {
@@ -32,15 +31,24 @@ func readStartAndEnd(dir, id string) (Run, error) {
 	if err != nil {
 		return Run{}, err
 	}
-	var start event.Event
-	if json.Unmarshal(line, &start) != nil || start.Start == nil {
+	start, err := decodeEvent(line)
+	if start.Schema > event.Schema {
+		return Run{}, err
+	}
+	if err != nil || start.Start == nil {
 		return Run{}, errors.New("it does not begin with the start of a run")
 	}
 	s := start.Start
 	run := Run{ID: id, Site: s.Site, Holder: s.Holder, Bastion: s.Bastion, Cluster: s.Cluster, Maintenance: s.Maintenance, Started: start.Time, Last: start.Time}
 	last, err := lastLine(f)
-	var end event.Event
-	if err == nil && bytes.Contains(last, []byte(`"type":"`+event.RunEnded+`"`)) && json.Unmarshal(last, &end) == nil && end.End != nil {
+	if err != nil || !bytes.Contains(last, []byte(`"type":"`+event.RunEnded+`"`)) {
+		return run, nil
+	}
+	end, err := decodeEvent(last)
+	if end.Schema > event.Schema {
+		return Run{}, err
+	}
+	if err == nil && end.End != nil {
 		run.Last, run.End, run.Done, run.Updated, run.Failed = end.Time, end.End, end.End.Updated, end.End.Updated, end.End.Failed
 	}
 	return run, nil

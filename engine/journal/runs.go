@@ -3,7 +3,6 @@ package journal
 import (
 	"bytes"
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -46,6 +45,7 @@ type Run struct {
 	plays playWork
 
 	isPartial bool // only the first and the last line were read
+	isNewer   bool // an event has a newer schema, so the run may have done anything
 }
 
 // playWork follows the work of the plays of a run.
@@ -178,12 +178,11 @@ func readRun(dir, id string) Run {
 func ParseRun(id, journal string, text io.Reader) Run {
 	run := Run{ID: id, Steps: map[string]string{}, Rebooted: map[string]bool{}, Aims: map[string]string{}, plays: playWork{due: map[string]bool{}, owed: map[string]bool{}}}
 	err := readableLimits().scanLines(journal, text, func(line []byte) error {
-		var e event.Event
-		if err := json.Unmarshal(withoutPlan(line), &e); err != nil {
-			return err
+		e, err := decodeEvent(withoutPlan(line))
+		if run.isNewer = e.Schema > event.Schema; run.isNewer && e.Type == event.RunStarted || err == nil { // the site and the time tell what the run may have changed
+			run.addEvent(e)
 		}
-		run.addEvent(e)
-		return nil
+		return err
 	})
 	if err != nil {
 		run.Problem = err.Error()
