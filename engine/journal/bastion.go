@@ -28,6 +28,14 @@ type Bastion struct {
 	Replaced Machine `json:"-"` // machine in the file, if it is another machine
 }
 
+// bastionSchema is the version of the JSON of bastionFile. It only increases.
+const bastionSchema = 1
+
+type identityFile struct {
+	Schema int `json:"schema"`
+	Bastion
+}
+
 const stateFolderHint = "set XDG_STATE_HOME to a folder that lasts and can be written"
 
 const bastionFile = "bastion.json"
@@ -43,14 +51,18 @@ func ReadBastion(dir string, here Machine) (Bastion, error) {
 	if err != nil {
 		return Bastion{}, fmt.Errorf("read the identity of this bastion: %w; %s", err, stateFolderHint)
 	}
-	var b Bastion
-	if err := json.Unmarshal(text, &b); err != nil || len(b.Identity) < 32 {
+	if err := checkSchema(path, text, bastionSchema); err != nil {
+		return Bastion{}, fmt.Errorf("read the identity of this bastion: %w", err)
+	}
+	var file identityFile
+	b := &file.Bastion
+	if err := json.Unmarshal(text, &file); err != nil || file.Schema != bastionSchema || len(b.Identity) < 32 {
 		return Bastion{}, fmt.Errorf("read the identity of this bastion: %s is damaged; remove it, and the next run makes another: holds that runs of this bastion have left then have to be ended with holdfast release --force", path)
 	}
 	if b.Machine != here {
 		return Bastion{Replaced: b.Machine}, nil
 	}
-	return b, nil
+	return *b, nil
 }
 
 // EnsureBastion reads the identity. It creates a new identity if dir has none,
@@ -80,7 +92,7 @@ func (b Bastion) writeTo(dir string, replace bool) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	text, err := json.Marshal(b)
+	text, err := json.Marshal(identityFile{bastionSchema, b})
 	if err != nil {
 		return err
 	}

@@ -71,3 +71,25 @@ func TestBastionThatCannotKeepItsIdentity(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 }
+
+// TestBastionOfAnotherSchema checks that the identity of another version of holdfast stays, and that nobody is told to remove it.
+func TestBastionOfAnotherSchema(t *testing.T) {
+	dir, here := t.TempDir(), journal.Machine{Hostname: "b1"}
+	path := filepath.Join(dir, "bastion.json")
+	b, err := journal.EnsureBastion(dir, here)
+	if text, _ := os.ReadFile(path); err != nil || string(text) != `{"schema":1,"identity":"`+b.Identity+`","machine_id":"","hostname":"b1"}`+"\n" {
+		t.Errorf("%v: %s", err, text)
+	}
+	for _, text := range []string{`{"schema":2,"identity":"0123456789abcdef0123456789abcdef","machine_id":"","hostname":"b1"}`, `{"schema":2,"identity":[]}`} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		want := "read the identity of this bastion: " + path + " has schema 2, and this version of holdfast reads schema 1; use the version that wrote it"
+		if _, err := journal.EnsureBastion(dir, here); err == nil || err.Error() != want {
+			t.Errorf("%s: error %v", text, err)
+		}
+		if now, err := os.ReadFile(path); err != nil || string(now) != text {
+			t.Errorf("%s has become %s (%v)", text, now, err)
+		}
+	}
+}

@@ -30,6 +30,14 @@ type HoldMemory struct {
 	warned bool
 }
 
+// holdMemorySchema is the version of the JSON of the file. It only increases.
+const holdMemorySchema = 1
+
+type rememberedHolds struct {
+	Schema int                        `json:"schema"`
+	Hosts  map[string]engine.LastHold `json:"hosts"` // the last hold of each host that was held
+}
+
 // Limits of the file. Hosts write their holds themselves, so each text of them is cut.
 const (
 	maxRemembered     = 10_000
@@ -55,6 +63,9 @@ func (m *HoldMemory) Recall(facts map[string]engine.Facts) {
 
 func (m *HoldMemory) recall(facts map[string]engine.Facts) error {
 	known, err := m.read()
+	if errors.As(err, &otherSchemaError{}) {
+		return err
+	}
 	if m.note(facts, known, time.Now().UTC()) {
 		err = errors.Join(err, m.update(facts))
 	}
@@ -97,10 +108,13 @@ func (m *HoldMemory) update(facts map[string]engine.Facts) error {
 	if err := LockFile(lock, memoryPatience); err != nil {
 		return fmt.Errorf("lock %s: %w", lock.Name(), err)
 	}
-	known, _ := m.read() // a damaged file is replaced
+	known, err := m.read()
+	if errors.As(err, &otherSchemaError{}) { // a damaged file is replaced
+		return err
+	}
 	m.note(facts, known, time.Now().UTC())
 	forgetOldest(known)
-	text, err := json.Marshal(known)
+	text, err := json.Marshal(rememberedHolds{holdMemorySchema, known})
 	if err != nil {
 		return err
 	}
@@ -151,14 +165,20 @@ func (m *HoldMemory) read() (map[string]engine.LastHold, error) {
 	if err == nil && len(text) > maxHoldMemory {
 		err = fmt.Errorf("%s has more than %d bytes", m.path(), maxHoldMemory)
 	}
-	read := map[string]engine.LastHold{}
 	if err == nil {
-		if err = json.Unmarshal(text, &read); err != nil {
+		err = checkSchema(m.path(), text, holdMemorySchema)
+	}
+	var read rememberedHolds
+	if err == nil {
+		if err = json.Unmarshal(text, &read); err == nil && read.Schema == 0 {
+			err = errors.New("it has no schema")
+		}
+		if err != nil {
 			err = fmt.Errorf("%s is damaged: %w; the next hold that is seen replaces it", m.path(), err)
 		}
 	}
-	known := make(map[string]engine.LastHold, len(read))
-	for host, last := range read {
+	known := make(map[string]engine.LastHold, len(read.Hosts))
+	for host, last := range read.Hosts {
 		if err == nil && last.Hold.Kind == engine.MaintenanceHold {
 			known[host] = engine.LastHold{Hold: shortenHold(last.Hold), Seen: last.Seen}
 		}

@@ -124,3 +124,28 @@ func TestHoldMemoryOfManyCommands(t *testing.T) {
 		}
 	}
 }
+
+// TestHoldMemoryOfAnotherSchema: a file of another version of holdfast is named once and stays as it is, whatever is in it.
+func TestHoldMemoryOfAnotherSchema(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{`{"schema":2,"hosts":{"a":{"hold":{"kind":"maintenance"}}}}`, `{"schema":2,"hosts":[1]}`, `{"schema":2}`} {
+		var told []string
+		m := &journal.HoldMemory{Folder: t.TempDir(), Site: "s", Warn: func(s string) { told = append(told, s) }}
+		path := filepath.Join(m.Folder, "s.holds.json")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		m.Recall(reached("a", &engine.Hold{Kind: engine.MaintenanceHold}))
+		m.Recall(reached("a", nil))
+		if last := recallOne(m, "a"); last != nil {
+			t.Errorf("%s: %+v", text, last)
+		}
+		want := "holds of hosts that do not answer are not remembered: " + path + " has schema 2, and this version of holdfast reads schema 1; use the version that wrote it"
+		if len(told) != 1 || told[0] != want {
+			t.Errorf("%s: %q", text, told)
+		}
+		if now, err := os.ReadFile(path); err != nil || string(now) != text {
+			t.Errorf("%s has become %s (%v)", text, now, err)
+		}
+	}
+}
