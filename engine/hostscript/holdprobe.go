@@ -100,7 +100,7 @@ func ReadHold(out engine.Output) (hold *engine.Hold, problem string) {
 	}
 	var h engine.Hold
 	d := json.NewDecoder(bytes.NewReader([]byte(out.Stdout)))
-	if err := d.Decode(&h); err != nil {
+	if err := d.Decode(&h); err != nil && h.Schema <= engine.HoldSchema {
 		return nil, engine.HoldPath + " is not a hold: " + err.Error()
 	}
 	if _, err := d.Token(); err != io.EOF {
@@ -115,7 +115,22 @@ func ReadHold(out engine.Output) (hold *engine.Hold, problem string) {
 	if h.Kind != engine.RunHold && h.Kind != engine.MaintenanceHold {
 		return nil, fmt.Sprintf("%s is not a hold: kind %q", engine.HoldPath, h.Kind)
 	}
+	if field := FindUnknownField(out.Stdout, &engine.Hold{}); field != "" {
+		return nil, engine.HoldPath + " " + field
+	}
 	return &h, ""
+}
+
+// FindUnknownField checks the JSON of a file that holdfast keeps on a host and writes again, and that is valid for the type of
+// value. If the file has a field that the type does not have, it returns a problem that continues a sentence: the field
+// would be lost. The value gets the fields of the file.
+func FindUnknownField(text string, value any) (problem string) {
+	d := json.NewDecoder(strings.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(value); err != nil {
+		return fmt.Sprintf("has an %s, which this holdfast would lose; use the version that wrote it, or a later one", strings.TrimPrefix(err.Error(), "json: "))
+	}
+	return ""
 }
 
 // CheckHoldScript returns the script that checks whether the run of owner holds the host. A run sends it before it

@@ -1,6 +1,7 @@
 package hostconfig
 
 import (
+	"strings"
 	"testing"
 
 	"holdfast/engine"
@@ -44,4 +45,21 @@ func decodeRecord(text []byte) *resource.Record {
 		panic(err)
 	}
 	return a
+}
+
+// TestARecordWithUnknownFields checks that a record of a later holdfast is refused, because it would lose its fields when it is
+// written again.
+func TestARecordWithUnknownFields(t *testing.T) {
+	const unknown, newer = `has an unknown field "blessing", which this holdfast would lose; use the version that wrote it, or a later one`, "is of schema 2, and this holdfast knows 1; use the version that wrote it, or a later one"
+	for text, want := range map[string]string{
+		`{"about":["unit a"],"schema":1,"config":{}}`: "", `{"about":[],"schema":1,"config":{},"blessing":1}`: unknown,
+		`{"schema":1,"config":{"blessing":[]}}`: unknown, `{"schema":1,"config":{},"unfinished":{"run":"r","boot":"b","config":{},"blessing":{}}}`: unknown,
+		`{"schema":2,"config":{},"blessing":1}`: newer, `{"schema":2,"config":[]}`: newer,
+		`{"schema":1,"config":[],"blessing":1}`: "is not a record (json: cannot unmarshal array", `{"schema":1,"config":{}} more`: "is not a record (invalid character 'm' after",
+	} {
+		a, err := record.Decode(text)
+		if want == "" && (a == nil || err != nil) || want != "" && (a != nil || err == nil || !strings.HasPrefix(err.Error(), want)) {
+			t.Errorf("%s: %v, not %s", text, err, want)
+		}
+	}
 }

@@ -96,6 +96,13 @@ func Decode(text string) (*resource.Record, error) {
 	case a.Schema != resource.RecordSchema:
 		return nil, fmt.Errorf("is of schema %d, and this holdfast knows %d; use the version that wrote it, or a later one", a.Schema, resource.RecordSchema)
 	}
+	var file struct {
+		About json.RawMessage `json:"about"` // for probe.sh
+		resource.Record
+	}
+	if problem := hostscript.FindUnknownField(text, &file); problem != "" {
+		return nil, errors.New(problem)
+	}
 	for _, c := range Configs(a) {
 		for _, p := range Paths(c) {
 			if !path.IsAbs(p) || path.Clean(p) != p {
