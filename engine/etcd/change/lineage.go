@@ -13,6 +13,7 @@ import (
 	"holdfast/engine/etcd/membership"
 	"holdfast/engine/etcd/restore"
 	"holdfast/engine/privatefile"
+	"holdfast/engine/textutil"
 )
 
 // lineage describes the clusters that earlier restores have replaced. A restore makes a cluster whose members have
@@ -65,10 +66,20 @@ func (l lineage) String() string {
 	return b.String()
 }
 
-func (l *lineage) addText(text string) {
+// addText adds the lines of a record. A line of another record is an error, because the line would be lost when the record
+// is written again.
+func (l *lineage) addText(text string) error {
 	for line := range strings.Lines(text) {
-		l.addWords(strings.Fields(line))
+		if words := strings.Fields(line); len(words) > 0 && !l.addWords(words) {
+			return errors.New("it has " + describeUnknownLine(line))
+		}
 	}
+	return nil
+}
+
+// describeUnknownLine describes a line of a record that a later version of holdfast has written.
+func describeUnknownLine(line string) string {
+	return fmt.Sprintf("the line %q, which this holdfast does not know; use the version that wrote it, or a later one", textutil.CutText(textutil.FirstLine(line), 100))
 }
 
 // readLineage adds the record of the bastion. Without a file, there was no restore from this bastion.
@@ -88,10 +99,12 @@ func (r *Restore) readLineage() error {
 	if err == nil {
 		text, err = os.ReadFile(r.LineagePath)
 	}
+	if err == nil {
+		err = r.lineage.addText(string(text))
+	}
 	if err != nil {
 		return fmt.Errorf("read the record of earlier restores %s: %w", r.LineagePath, err)
 	}
-	r.lineage.addText(string(text))
 	r.lineageRead = true
 	return nil
 }
@@ -115,7 +128,9 @@ func (r *Restore) addLineage(s *restore.State) error {
 	if err := r.readLineage(); err != nil {
 		return err
 	}
-	r.lineage.addText(r.Run.replaced.lineage.String())
+	if err := r.lineage.addText(r.Run.replaced.lineage.String()); err != nil {
+		return err
+	}
 	s.Ancestors, s.Restored = r.lineage.members, r.lineage.revision
 	for _, saved := range r.Saved {
 		for _, m := range saved.Members {

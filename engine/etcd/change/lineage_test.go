@@ -127,6 +127,21 @@ func TestLineage(t *testing.T) {
 	}
 }
 
+// TestLineageOfALaterVersion: a record of the bastion with a line that this version does not know is an error, and stays.
+func TestLineageOfALaterVersion(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "main.lineage")
+	const text = "member 1a\nblessed 1b x\nrevision 7\n"
+	check(t, os.WriteFile(path, []byte(text), 0o600))
+	err := newFakeRestoreAt(path).addLineage(&restore.State{})
+	if want := path + `: it has the line "blessed 1b x", which this holdfast does not know; use the version that wrote it, or a later one`; err == nil || !strings.HasSuffix(err.Error(), want) {
+		t.Errorf("error %v", err)
+	}
+	if now, err := os.ReadFile(path); err != nil || string(now) != text {
+		t.Errorf("it has become %q, %v", now, err)
+	}
+}
+
 func newFakeRestoreAt(path string) *Restore {
 	r := newFakeRestore(&restoringHosts{}, &fakeEtcd{})
 	r.LineagePath = path

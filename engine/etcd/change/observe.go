@@ -156,6 +156,10 @@ func (o observer) observeHost(ctx context.Context, h engine.Host) probedHost {
 		out.Unreachable = fmt.Sprintf("%s has %q, which is not a record of holdfast; find out who wrote it, and remove it", recordPath, s.record)
 		return probedHost{host: out}
 	}
+	if line := s.replaced.unknown; line != "" {
+		out.Unreachable = fmt.Sprintf("%s has %s", replacedPath, describeUnknownLine(line))
+		return probedHost{host: out}
+	}
 	if s.unmounted != "" {
 		out.Unreachable = s.unmounted + " is not mounted; mount it: its data may be there"
 	}

@@ -2,6 +2,7 @@ package change
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -15,6 +16,24 @@ type answerAll string
 
 func (a answerAll) Run(context.Context, engine.Host, Script) (engine.Output, error) {
 	return engine.Output{Stdout: string(a)}, nil
+}
+
+// TestReplacedClustersOfALaterVersion: a host whose record of earlier restores has a line that this version does not know is not
+// worked on, because the line would be lost.
+func TestReplacedClustersOfALaterVersion(t *testing.T) {
+	t.Parallel()
+	for line, known := range map[string]bool{
+		"cluster c1": true, "host b c1": true, "member 1a": true, "member nonsense": true, "revision 7": true, "": true,
+		"blessed x": false, "cluster c1 because": false, "host b": false, "member 1a x\x1b[2J": false,
+	} {
+		r := &Run{Cluster: engine.Cluster{Managed: &engine.ManagedMembers{DataDir: "/var/lib/etcd/default"}}, Hosts: answerAll("clock 1700000000\nreplaced " + line + "\nreplaced cluster c2\ndata\n")}
+		r.Prepare()
+		h := observer{r}.observeHost(t.Context(), engine.Host{Name: "a"}).host
+		want := fmt.Sprintf("/var/lib/holdfast/etcd-replaced has the line %q, which this holdfast does not know; use the version that wrote it, or a later one", line)
+		if known && h.Unreachable != "" || !known && h.Unreachable != want {
+			t.Errorf("%q: %q", line, h.Unreachable)
+		}
+	}
 }
 
 // TestForeignRecord: a record that no run of holdfast wrote is reported, and decides nothing.

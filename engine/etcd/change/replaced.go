@@ -12,6 +12,7 @@ type replacedClusters struct {
 	clusters []string
 	away     []awayHost
 	lineage  lineage
+	unknown  string // a line that this version does not know; "": none
 }
 
 type awayHost struct{ name, newCluster string }
@@ -22,14 +23,21 @@ const maxReplaced = 200
 func (r *replacedClusters) addLine(line string) {
 	words := strings.Fields(line)
 	switch {
-	case r.lineage.addWords(words):
-	case len(r.clusters)+len(r.away) >= maxReplaced:
-	case len(words) == 2 && words[0] == "cluster" && !slices.Contains(r.clusters, words[1]):
-		r.clusters = append(r.clusters, words[1])
-	case len(words) == 3 && words[0] == "host" && !slices.Contains(r.away, awayHost{words[1], words[2]}):
-		r.away = append(r.away, awayHost{words[1], words[2]})
+	case len(words) == 0, r.lineage.addWords(words):
+	case len(words) == 2 && words[0] == "cluster":
+		if r.hasRoom() && !slices.Contains(r.clusters, words[1]) {
+			r.clusters = append(r.clusters, words[1])
+		}
+	case len(words) == 3 && words[0] == "host":
+		if away := (awayHost{words[1], words[2]}); r.hasRoom() && !slices.Contains(r.away, away) {
+			r.away = append(r.away, away)
+		}
+	default:
+		r.unknown = line
 	}
 }
+
+func (r *replacedClusters) hasRoom() bool { return len(r.clusters)+len(r.away) < maxReplaced }
 
 func (r *replacedClusters) mergeLines(other replacedClusters) {
 	for line := range strings.Lines(other.String()) {
