@@ -151,6 +151,24 @@ func TestUpdateKeepsOtherFigures(t *testing.T) {
 	}
 }
 
+// TestUpdateKeepsUnknownFigures: a command of an older version keeps the metrics of a later one, but not those of another site.
+func TestUpdateKeepsUnknownFigures(t *testing.T) {
+	const later = "# HELP holdfast_blessed_hosts Hosts that are blessed.\n# TYPE holdfast_blessed_hosts gauge\nholdfast_blessed_hosts{site=\"berlin\"} 3\n" +
+		"# HELP holdfast_zeal_total Zeal.\n# TYPE holdfast_zeal_total counter\nholdfast_zeal_total{site=\"berlin\"} 7\n"
+	file, err := metrics.Parse([]byte(encodeFile(t, metrics.File{}.Update(nightlyFigures())) + later))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := encodeFile(t, file.Update(nightlyFigures())); !strings.HasSuffix(text, later) || !strings.Contains(text, "exit_code") {
+		t.Error(text)
+	}
+	paris := nightlyFigures()
+	paris.Site = "paris"
+	if got := findLines(t, file.Update(paris), "blessed|zeal"); got != nil {
+		t.Error(got)
+	}
+}
+
 // TestUnknownSite: the site is empty until a command knows it, and then nothing of the empty one is left.
 func TestUnknownSite(t *testing.T) {
 	file := metrics.File{}.Update(metrics.Figures{Command: "apply", Began: began, Ended: began, Exit: engine.ExitUsage})

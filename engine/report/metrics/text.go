@@ -3,6 +3,7 @@ package metrics
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -45,12 +46,17 @@ func (f File) Site() string {
 }
 
 // Update returns the file after a command. The metrics that the command does not
-// know stay. If the command does not know its site, the site stays, too.
+// know stay, also those of a later version of holdfast. If the command does not know its site, the site stays, too.
 func (f File) Update(figures Figures) File {
 	if figures.Site == "" {
 		figures.Site = f.Site()
 	}
 	next := File{families: map[string]*dto.MetricFamily{}}
+	if f.Site() == figures.Site {
+		for _, name := range f.unknownNames() {
+			next.families[name] = f.families[name]
+		}
+	}
 	found := figures.collect()
 	for _, m := range catalogue {
 		var kept []*dto.Metric
@@ -86,11 +92,23 @@ func (m Metric) newMetric(site string, s series) *dto.Metric {
 	return &dto.Metric{Label: labels, Gauge: &dto.Gauge{Value: new(s.value)}}
 }
 
+// unknownNames returns the sorted names of the metrics that only a later version of holdfast has.
+func (f File) unknownNames() []string {
+	names := slices.Sorted(maps.Keys(f.families))
+	return slices.DeleteFunc(names, func(name string) bool {
+		return slices.ContainsFunc(catalogue, func(m Metric) bool { return m.Name == name })
+	})
+}
+
 // Encode returns the file in the text format of Prometheus.
 func (f File) Encode() ([]byte, error) {
 	var text bytes.Buffer
+	var names []string
 	for _, m := range catalogue {
-		if family := f.families[m.Name]; family != nil {
+		names = append(names, m.Name)
+	}
+	for _, name := range append(names, f.unknownNames()...) {
+		if family := f.families[name]; family != nil {
 			if _, err := expfmt.MetricFamilyToText(&text, family); err != nil {
 				return nil, err
 			}
