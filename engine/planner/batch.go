@@ -91,7 +91,7 @@ func (sc *scheduler) isExhausted(q *queue, hp *engine.HostPlan) bool {
 	if q.rank != awayRank && w.firstIncompletePredecessor() != nil {
 		return true
 	}
-	return q.nonDisruptive == 0 && (w.freeSeats(q.rank.hostPresence()) <= 0 || w.seats.inBatch > 0 && at.late && at.zone > w.batchZone)
+	return q.nonDisruptive == 0 && (w.freeSeats(q.rank.hostPresence()) <= 0 || q.rank != awayRank && w.seats.inBatch > 0 && at.turn == plainTurn && at.zone > w.batchZone)
 }
 
 // hostPresence returns the presence of the hosts with this rank.

@@ -168,8 +168,8 @@ func TestCandidates(t *testing.T) {
 		},
 		{
 			candidateCase{
-				name: "left half done: all of them, as the limit allows", limit: 2, hosts: "stuck waiting failedBefore stuck", first: "c a", then: "d, b",
-				mco: "a", why: "what failed last time goes before what waits, and what a run left half done before what none has touched",
+				name: "left half done: all of them, as the limit allows", limit: 2, hosts: "stuck waiting failedBefore stuck", first: "a d", then: "c, b",
+				mco: "a", why: "what a run left half done goes before what none has touched, and what failed last time must not keep the rest of it down",
 			}, 2,
 		},
 		{

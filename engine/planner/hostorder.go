@@ -8,23 +8,25 @@ import (
 	"holdfast/engine"
 )
 
-// sortKey orders the hosts of a pool: hosts that failed in the last run first, then zone
-// by zone, then in the pool's order.
+// turn is the part of its pool to which a host belongs. The parts follow each other.
+type turn int
+
+const (
+	failedTurn turn = iota // failed in the last run
+	plainTurn
+	failedHeldTurn // failed, and is held since: it must not keep other held hosts drained
+)
+
+// sortKey orders the hosts of a pool: turn by turn, then zone by zone, then in the pool's order.
 type sortKey struct {
-	late bool // it did not fail in the last run
+	turn turn
 	zone int
 	name string // sorts the hosts of a zone with equal nth
 	nth  int
 }
 
 func (p sortKey) compare(q sortKey) int {
-	if p.late != q.late {
-		if q.late {
-			return -1
-		}
-		return 1
-	}
-	return cmp.Or(cmp.Compare(p.zone, q.zone), cmp.Compare(p.nth, q.nth), cmp.Compare(p.name, q.name))
+	return cmp.Or(cmp.Compare(p.turn, q.turn), cmp.Compare(p.zone, q.zone), cmp.Compare(p.nth, q.nth), cmp.Compare(p.name, q.name))
 }
 
 func newSortKeys(in Input, x index, work []engine.HostPlan) map[string]sortKey {
@@ -35,7 +37,7 @@ func newSortKeys(in Input, x index, work []engine.HostPlan) map[string]sortKey {
 	zones := in.numberZones(x)
 	out := make(map[string]sortKey, len(work))
 	for _, hp := range work {
-		at := sortKey{late: !slices.Contains(in.Retry, hp.Host), zone: zones[hp.Pool][hp.Zone], name: hp.Host}
+		at := sortKey{turn: turnOf(in, hp), zone: zones[hp.Pool][hp.Zone], name: hp.Host}
 		switch in.orderOf(x.pools[hp.Pool]) {
 		case engine.InInventory:
 			at.nth = position[hp.Host]
@@ -51,6 +53,17 @@ func newSortKeys(in Input, x index, work []engine.HostPlan) map[string]sortKey {
 		out[hp.Host] = at
 	}
 	return out
+}
+
+func turnOf(in Input, hp engine.HostPlan) turn {
+	st, retried := in.view().JudgeFacts(in.Facts[hp.Host]), slices.Contains(in.Retry, hp.Host)
+	switch {
+	case hp.Adopt != "" && st.Hold != nil && (retried || st.HasFailed()):
+		return failedHeldTurn
+	case retried:
+		return failedTurn
+	}
+	return plainTurn
 }
 
 func (in Input) orderOf(p engine.Pool) engine.Order {

@@ -191,3 +191,38 @@ func TestCanarySoaksAfterItsClockIsSet(t *testing.T) {
 		}
 	})
 }
+
+// TestHeldHostsDoNotWaitForOneThatFails: a run is killed in a batch of four hosts, and another OS follows. One of the four fails each
+// time, as the only canary. It keeps the other three from their work once, and not in each run.
+func TestHeldHostsDoNotWaitForOneThatFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site := newSite(workerFleet(5, func(p *engine.Pool) {
+			p.MaxUnavailable = engine.CountOrPercent{Count: 4, Set: true}
+			p.Canary = &engine.Canary{Hosts: engine.CountOrPercent{Count: 1}}
+		}))
+		first, drained := site.Bastion("run-1"), 0
+		first.Watch = func(e event.Event) {
+			if e.Type == event.StepEnded && e.Step == "drain" && e.Host != "worker-0" {
+				if drained++; drained == 4 {
+					first.Kill()
+				}
+			}
+		}
+		applyRun(first)
+		if drained != 4 {
+			t.Fatalf("%d hosts are drained", drained)
+		}
+		time.Sleep(10 * time.Minute)
+		site.Host("worker-1").Change(func(t *simulator.Traits) { t.OldOS = true })
+		site.Inventory.Pools[1].OS = &engine.OS{Driver: "simulator", Commit: simulator.V3}
+		second, third := site.Bastion("run-2"), site.Bastion("run-3")
+		failOnErrors(t, checkEnd(applyRun(second, successorOf(first), continueOverIncomplete), engine.ExitFailed, "worker-1"))
+		time.Sleep(10 * time.Minute)
+		failOnErrors(t, checkEnd(applyRun(third, successorOf(first, second), continueOverIncomplete), engine.ExitFailed, "worker-1"), checkLaws(site))
+		for _, name := range []string{"worker-2", "worker-3", "worker-4"} {
+			if err := checkMatching(site.Host(name)); err != nil {
+				t.Errorf("%v\n%s", err, runTranscript(third))
+			}
+		}
+	})
+}

@@ -170,7 +170,7 @@ func (h *hostRun) keepHeld(ctx context.Context, failure *engine.Failure) (event.
 	case err != nil:
 		return "", "it stays held; the reason could not be written into its hold: " + hold.DescribeError(err)
 	}
-	return "", "it stays held, with the reason in its hold; the next run takes it up first"
+	return "", "it stays held, with the reason in its hold; the next run takes it up before hosts that are not held"
 }
 
 // redactForHold returns a text for a hold, which all users of the host can

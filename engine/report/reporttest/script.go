@@ -127,7 +127,7 @@ func (s *Script) RollHost(i int) {
 	if i%160 == 7 {
 		at = s.FailStep(&engine.Failure{Host: host, Step: "wait for boot", Cause: "did not come back within 20m0s"}, at, 20*time.Minute)
 		s.At = at
-		s.AddEvent(event.Event{Type: event.HostFailed, Host: host, Message: "it stays held, with the reason in its hold; the next run takes it up first", Failure: &engine.Failure{Host: host, Step: "wait for boot", Cause: "did not come back within 20m0s", Hint: "look at its console"}})
+		s.AddEvent(event.Event{Type: event.HostFailed, Host: host, Message: "it stays held, with the reason in its hold; the next run takes it up before hosts that are not held", Failure: &engine.Failure{Host: host, Step: "wait for boot", Cause: "did not come back within 20m0s", Hint: "look at its console"}})
 		return
 	}
 	at = s.RunStep(host, "wait for boot", at, time.Duration(600+i%11)*time.Second)
