@@ -67,9 +67,9 @@ type Governor struct {
 	Pace       *Pace            `json:"pace,omitempty"`        // pace of the host now; it may change later within the same state, without another event
 	Levers     []Lever          `json:"levers,omitempty"`      // levers of the staging, when they are first known and when one changes
 	StopReason StopReason       `json:"stop_reason,omitempty"` // why the staging stops; missing: the staging goes on
-	Slowed     Duration         `json:"slowed,omitempty"`      // time that an ended staging was slowed
-	Paused     Duration         `json:"paused,omitempty"`      // time that an ended staging was paused
-	Fixed      Duration         `json:"fixed,omitempty"`       // time that an ended staging had a fixed pace
+	SlowedFor  Duration         `json:"slowed_for,omitempty"`  // time that an ended staging was slowed
+	PausedFor  Duration         `json:"paused_for,omitempty"`  // time that an ended staging was paused
+	FixedFor   Duration         `json:"fixed_for,omitempty"`   // time that an ended staging had a fixed pace
 	Members    []MemberGoverned `json:"members,omitempty"`     // disk latency of every member during an ended staging
 }
 

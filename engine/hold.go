@@ -45,9 +45,9 @@ type Hold struct {
 	Expires      time.Time       `json:"expires,omitzero"`        // when the hold expires; zero: never
 	Units        []string        `json:"units,omitempty"`         // of a run: services that ran before the disruption, and must run again before the release
 	UnitsOmitted int             `json:"units_omitted,omitempty"` // number of services that did not fit into Units
-	Failed       []string        `json:"failed,omitzero"`         // of a run: units that had failed before the disruption; null: not known
+	FailedUnits  []string        `json:"failed_units,omitzero"`   // of a run: units that had failed before the disruption; null: not known
 	PreviousOS   string          `json:"previous_os,omitempty"`   // of a run that brings another OS: digest of the OS before the run
-	Stopped      []string        `json:"stopped,omitempty"`       // reboot helpers that the run stopped and has to start again
+	StoppedUnits []string        `json:"stopped_units,omitempty"` // reboot helpers that the run stopped and has to start again
 	NotBooted    *NotBooted      `json:"not_booted,omitempty"`    // of a run that failed because the host came back with another OS than planned, and would again
 	Boot         resource.BootID `json:"boot,omitempty"`          // of maintenance: the boot in which the hold was taken
 	PowerBefore  *PowerKeeping   `json:"power_before,omitempty"`  // of maintenance: settings of the controller of the host before the hold, which the release restores
@@ -59,8 +59,8 @@ type Hold struct {
 // OS tool failed or the boot fell back. Another reboot into that OS would end in the same way
 // while nothing in /boot has changed.
 type NotBooted struct {
-	OS    string `json:"os"`              // digest of the planned OS
-	State string `json:"state,omitempty"` // digest of the contents of /boot after that reboot
+	OS        string `json:"os"`                   // digest of the planned OS
+	BootState string `json:"boot_state,omitempty"` // digest of the contents of /boot after that reboot
 }
 
 // LastHold is the maintenance hold with which a bastion last saw a host that does not answer now.

@@ -38,6 +38,9 @@ func TestJSONNames(t *testing.T) {
 			continue
 		}
 		for f := range jsonFields(s) {
+			if jsonName(f) == "cluster" && strings.Contains(f.Doc.Text()+f.Comment.Text(), "Kubernetes") {
+				t.Errorf("%s: cluster is always an etcd cluster; name this Kubernetes cluster kubernetes", s.fset.Position(f.Pos()))
+			}
 			for _, problem := range wrongJSONNames(f) {
 				if foreignNames[s.path()] == "" {
 					t.Errorf("%s: %s", s.fset.Position(f.Pos()), problem)

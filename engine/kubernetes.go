@@ -25,9 +25,9 @@ func (inv Inventory) KubernetesCluster(name string) (KubernetesCluster, bool) {
 
 // AwaitNode waits until the node of the host is Ready.
 type AwaitNode struct {
-	Cluster  string `json:"cluster"`            // Kubernetes cluster of the node
-	Node     string `json:"node"`               // name of the node
-	Rebooted bool   `json:"rebooted,omitempty"` // the node must report another boot than that of the plan, so that it is Ready in the new one
+	Kubernetes string `json:"kubernetes"`         // Kubernetes cluster of the node
+	Node       string `json:"node"`               // name of the node
+	Rebooted   bool   `json:"rebooted,omitempty"` // the node must report another boot than that of the plan, so that it is Ready in the new one
 
 	InCurrentBoot bool `json:"in_current_boot,omitempty"` // the node must report the current boot of the host
 	Verify        bool `json:"verify,omitempty"`          // a hold names the node, so check that it is the node of the host
@@ -74,15 +74,15 @@ const (
 
 // DrainNode takes the lease of the node, cordons it and evicts its pods.
 type DrainNode struct {
-	Cluster  string          `json:"cluster"`   // Kubernetes cluster of the node
-	Node     string          `json:"node"`      // name of the node
-	Options  KubernetesDrain `json:"options"`   // options of the drain of its pool
-	LeaseFor Duration        `json:"lease_for"` // how long the lease of the node lasts: as long as the hold
+	Kubernetes string          `json:"kubernetes"` // Kubernetes cluster of the node
+	Node       string          `json:"node"`       // name of the node
+	Options    KubernetesDrain `json:"options"`    // options of the drain of its pool
+	LeaseFor   Duration        `json:"lease_for"`  // how long the lease of the node lasts: as long as the hold
 }
 
 // UndrainNode uncordons the node if a run has cordoned it, and releases its lease.
 type UndrainNode struct {
-	Cluster string `json:"cluster"`          // Kubernetes cluster of the node
-	Node    string `json:"node,omitempty"`   // name of the node; "": the API did not tell when the plan was made, so it is asked again
-	Verify  bool   `json:"verify,omitempty"` // a hold on the host names the node, so the API is asked whether it is the node of the host
+	Kubernetes string `json:"kubernetes"`       // Kubernetes cluster of the node
+	Node       string `json:"node,omitempty"`   // name of the node; "": the API did not tell when the plan was made, so it is asked again
+	Verify     bool   `json:"verify,omitempty"` // a hold on the host names the node, so the API is asked whether it is the node of the host
 }

@@ -242,11 +242,11 @@ type AwaitBoot struct {
 	ResetAfter Duration `json:"reset_after,omitempty"` // how long the host may be silent before it is reset once; missing: it is never reset
 }
 
-// AwaitUnits waits until every service in Running runs again and no unit has
-// failed, except the units in Failed, which had failed before.
+// AwaitUnits waits until every service in RunningUnits runs again and no unit has
+// failed, except the units in FailedUnits, which had failed before.
 type AwaitUnits struct {
-	Running []string `json:"running,omitempty"`
-	Failed  []string `json:"failed,omitempty"`
+	RunningUnits []string `json:"running_units,omitempty"`
+	FailedUnits  []string `json:"failed_units,omitempty"`
 }
 
 // AwaitEtcd waits until the host's member is a healthy voter that has caught up, and the whole cluster is healthy.

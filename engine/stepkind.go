@@ -32,7 +32,7 @@ func (s Step) Kind() StepKind {
 		return EtcdStep
 	case s.Do.Defragment != nil:
 		return DefragStep
-	case s.Do.RestartSurvivors != nil && s.Do.RestartSurvivors.Member:
+	case s.Do.RestartSurvivors != nil && s.Do.RestartSurvivors.HasMember:
 		return RestartStep
 	}
 	return ""

@@ -82,8 +82,8 @@ func (d Desired) KeepsRunning(unit string) bool {
 type RestartSurvivors struct {
 	Units []string `json:"units"`
 
-	// Member means that one of them is the etcd member of the host.
-	Member bool `json:"member,omitempty"`
+	// HasMember means that one of them is the etcd member of the host.
+	HasMember bool `json:"has_member,omitempty"`
 
 	// Always means that a service restarts although it runs from the booted deployment: its configuration has changed.
 	Always bool `json:"always,omitempty"`

@@ -67,13 +67,13 @@ type reference struct {
 	out   strings.Builder
 	said  source
 	done  map[reflect.Type]bool
-	words []reflect.Type      // types whose values are all listed
-	used  map[string]bool     // keys of meanings and everywhere
-	names map[string][]string // links to the types that have a field, by its name
+	words []reflect.Type                 // types whose values are all listed
+	used  map[string]bool                // keys of meanings and everywhere
+	names map[string]map[string][]string // links to the types that have a field, by its name and its form
 }
 
 func newReference(t *testing.T) *reference {
-	return &reference{t: t, said: readSource(t), done: map[reflect.Type]bool{}, used: map[string]bool{}, names: map[string][]string{}}
+	return &reference{t: t, said: readSource(t), done: map[reflect.Type]bool{}, used: map[string]bool{}, names: map[string]map[string][]string{}}
 }
 
 func (r *reference) writeText() string {
@@ -93,11 +93,35 @@ func (r *reference) writeText() string {
 	return r.out.String()
 }
 
-// writeIndex lists the names of all fields, with the types that have them.
+// severalForms lists the names whose values have several forms: a list of things and their number or their limits, a
+// thing and its name, or a fact and the setting about it. Another such name is a mistake: name it after its form, such as
+// failed_units or paused_for.
+var severalForms = strings.Fields(`accept_units after batch before ca command cordoned count days drift failed healthy hosts kubernetes latency leader
+	maintenance node os pause pods power problem quorum reboot snapshots source stage staging start status steps time undo
+	updated`)
+
+// writeIndex lists the names of all fields, with the types that have them. If a name has several forms, each follows its types.
 func (r *reference) writeIndex() {
 	r.out.WriteString("## Index of all names\n\n| name | field of |\n|---|---|\n")
 	for _, name := range slices.Sorted(maps.Keys(r.names)) {
-		fmt.Fprintf(&r.out, "| `%s` | %s |\n", name, strings.Join(slices.Sorted(slices.Values(r.names[name])), ", "))
+		forms := r.names[name]
+		var parts []string
+		for _, form := range slices.Sorted(maps.Keys(forms)) {
+			types := strings.Join(slices.Sorted(slices.Values(forms[form])), ", ")
+			if len(forms) > 1 {
+				types += " (" + form + ")"
+			}
+			parts = append(parts, types)
+		}
+		fmt.Fprintf(&r.out, "| `%s` | %s |\n", name, strings.Join(parts, "; "))
+		if len(forms) > 1 != slices.Contains(severalForms, name) {
+			r.t.Errorf("%s has the forms %q; severalForms must have the names with several", name, slices.Sorted(maps.Keys(forms)))
+		}
+	}
+	for _, name := range severalForms {
+		if r.names[name] == nil {
+			r.t.Errorf("severalForms has %s, and no type has it", name)
+		}
 	}
 	r.out.WriteString("\n")
 }
@@ -201,7 +225,11 @@ func (r *reference) describeType(typ reflect.Type) {
 	}
 	for _, f := range fields {
 		r.describeField(f)
-		r.names[f.name] = append(r.names[f.name], typeLink(typ))
+		if r.names[f.name] == nil {
+			r.names[f.name] = map[string][]string{}
+		}
+		form := formOf(f.Type)
+		r.names[f.name][form] = append(r.names[f.name][form], typeLink(typ))
 	}
 	if len(fields) > 0 {
 		r.out.WriteString("\n")
@@ -255,7 +283,7 @@ var emptyValue = regexp.MustCompile(`(^|; )(?:nil|none|""|0|zero|null): `)
 func forReaders(f member, comment string) string {
 	for i := range f.owner.NumField() {
 		other := f.owner.Field(i)
-		if name, _, _ := strings.Cut(other.Tag.Get("json"), ","); name != "" && name != "-" && strings.ToUpper(other.Name) != other.Name { // OS and CA are words, too
+		if name, _, _ := strings.Cut(other.Tag.Get("json"), ","); name != "" && name != "-" && strings.ToUpper(other.Name) != other.Name && other.Name != "Kubernetes" { // OS, CA and Kubernetes are words, too
 			comment = regexp.MustCompile(`\b`+other.Name+`\b`).ReplaceAllString(comment, "`"+name+"`")
 		}
 	}
@@ -343,8 +371,33 @@ func kindOf(typ reflect.Type) string {
 	return "number"
 }
 
+// formOf returns the form of the values of a field: text, a number, a list, an object, and so on.
+func formOf(typ reflect.Type) string {
+	for typ.Kind() == reflect.Pointer {
+		typ = typ.Elem()
+	}
+	switch typ.Kind() {
+	case reflect.Slice:
+		return "list"
+	case reflect.Map:
+		return "object"
+	case reflect.Struct:
+		if specialForm(typ) == "" {
+			return "object"
+		}
+	}
+	switch kind := kindOf(typ); kind {
+	case "number", "bool", "duration", "time":
+		return kind
+	}
+	if typ.Kind() == reflect.Int {
+		return "number"
+	}
+	return "string"
+}
+
 // typeTitle returns the heading of a type. It distinguishes types of packages
-// rules and restore from types of the same name in other packages.
+// rules, restore and membership from types of the same name in other packages.
 func typeTitle(typ reflect.Type) string {
 	if typ == reflect.TypeFor[event.Type]() {
 		return "EventType"
@@ -354,6 +407,9 @@ func typeTitle(typ reflect.Type) string {
 	}
 	if strings.HasSuffix(typ.PkgPath(), "/restore") && !strings.HasPrefix(typ.Name(), "Preview") {
 		return "Restore" + typ.Name()
+	}
+	if strings.HasSuffix(typ.PkgPath(), "/membership") && (typ.Name() == "Forecast" || strings.HasPrefix(typ.Name(), "Refusal")) {
+		return "Members" + typ.Name()
 	}
 	return strings.ToUpper(typ.Name()[:1]) + typ.Name()[1:]
 }

@@ -149,18 +149,18 @@ type Progress struct {
 
 // Sample is an etcd cluster at one moment of a run.
 type Sample struct {
-	Voters   int                   `json:"voters"`
-	Healthy  int                   `json:"healthy"`
-	Quorum   int                   `json:"quorum,omitempty"` // voters that must be healthy for etcd to accept writes
-	Leader   string                `json:"leader,omitempty"` // host that the leader runs on
-	Down     []string              `json:"down,omitempty"`   // hosts of voters that are not healthy
-	Problems []string              `json:"problems,omitempty"`
-	Latency  []engine.LatencyPoint `json:"latency,omitempty"`
+	Voters         int                   `json:"voters"`
+	Healthy        int                   `json:"healthy"`
+	Quorum         int                   `json:"quorum,omitempty"`          // voters that must be healthy for etcd to accept writes
+	Leader         string                `json:"leader,omitempty"`          // host that the leader runs on
+	UnhealthyHosts []string              `json:"unhealthy_hosts,omitempty"` // hosts of voters that are not healthy
+	Problems       []string              `json:"problems,omitempty"`
+	Latency        []engine.LatencyPoint `json:"latency,omitempty"`
 }
 
 // NewSample returns a sample of a cluster without latencies.
 func NewSample(facts etcdfacts.ClusterFacts) Sample {
-	s := Sample{Voters: len(facts.Voters()), Healthy: facts.CountHealthy(), Down: facts.UnhealthyHosts(), Leader: facts.Leader()}
+	s := Sample{Voters: len(facts.Voters()), Healthy: facts.CountHealthy(), UnhealthyHosts: facts.UnhealthyHosts(), Leader: facts.Leader()}
 	if s.Voters > 0 {
 		s.Quorum = etcdfacts.QuorumOf(s.Voters)
 	}
@@ -192,12 +192,12 @@ type HostTotals struct {
 	FetchedBytes      int64           `json:"fetched_bytes,omitempty"`       // bytes that the bastion sent to the host
 	FetchedAgainBytes int64           `json:"fetched_again_bytes,omitempty"` // of these, bytes that it had sent before, and that were lost with a connection
 	BytesPerSecond    int64           `json:"bytes_per_second,omitempty"`    // bytes per second, over the steps that fetched something
-	Slowed            engine.Duration `json:"slowed,omitempty"`              // time that its staging was slowed
-	Paused            engine.Duration `json:"paused,omitempty"`              // time that its staging was paused
-	Fixed             engine.Duration `json:"fixed,omitempty"`               // time that its staging had a fixed pace
-	Down              engine.Duration `json:"down,omitempty"`                // time from the order to reboot until the host answered; from the start of the wait, if an earlier run ordered the reboot
+	SlowedFor         engine.Duration `json:"slowed_for,omitempty"`          // time that its staging was slowed
+	PausedFor         engine.Duration `json:"paused_for,omitempty"`          // time that its staging was paused
+	FixedFor          engine.Duration `json:"fixed_for,omitempty"`           // time that its staging had a fixed pace
+	DownFor           engine.Duration `json:"down_for,omitempty"`            // time from the order to reboot until the host answered; from the start of the wait, if an earlier run ordered the reboot
 	NotBack           bool            `json:"not_back,omitempty"`            // it has not answered since the last order to reboot
-	MemberDown        engine.Duration `json:"member_down,omitempty"`         // time that the cluster lacked its member: from the order to reboot until the member was back, and during defragmentations; of a member that runs on during a reboot, only from its restart
+	MemberDownFor     engine.Duration `json:"member_down_for,omitempty"`     // time that the cluster lacked its member: from the order to reboot until the member was back, and during defragmentations; of a member that runs on during a reboot, only from its restart
 	FailedProbes      int             `json:"failed_probes,omitempty"`       // samples in which its member was not healthy, without those that could not see it because it ran on during a reboot
 }
 

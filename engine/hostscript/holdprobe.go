@@ -32,7 +32,7 @@ func truncateHold(h engine.Hold) engine.Hold {
 	}
 	if h.Drain != nil {
 		d := *h.Drain
-		for _, text := range []*string{&d.Name, &d.Undo, &d.Cluster, &d.Node} {
+		for _, text := range []*string{&d.Name, &d.Undo, &d.Kubernetes, &d.Node} {
 			*text = truncateText(*text)
 		}
 		h.Drain = &d
@@ -40,7 +40,7 @@ func truncateHold(h engine.Hold) engine.Hold {
 	fit := countFitting(h.Units, maxUnits)
 	h.UnitsOmitted += len(h.Units) - fit
 	h.Units = h.Units[:fit]
-	h.Failed = h.Failed[:countFitting(h.Failed, maxFailed)]
+	h.FailedUnits = h.FailedUnits[:countFitting(h.FailedUnits, maxFailed)]
 	return h
 }
 

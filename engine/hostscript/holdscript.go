@@ -90,9 +90,9 @@ func headLines(h engine.Hold) []string {
 	if h.UnitsOmitted > 0 {
 		head = append(head, fmt.Sprintf(`"units_omitted":%d,`, h.UnitsOmitted))
 	}
-	if h.Failed != nil {
-		failed, _ := json.Marshal(h.Failed)
-		head = append(head, `"failed":`+string(failed)+",")
+	if h.FailedUnits != nil {
+		failed, _ := json.Marshal(h.FailedUnits)
+		head = append(head, `"failed_units":`+string(failed)+",")
 	}
 	if h.PowerBefore != nil {
 		before, _ := json.Marshal(h.PowerBefore) // always marshals

@@ -123,7 +123,7 @@ func TestTextOfAHoldIsNeverTakenForItsOwner(t *testing.T) {
 	t.Parallel()
 	evil := []string{
 		`","run":"r2","x":"`, "line\n\"run\":\"r2\",\nrest", `$(touch "$BOX/pwned")`, "`touch $BOX/pwned`", `'; touch "$BOX/pwned"; '`,
-		"\x1b]0;title\a", "\u202egnp", "%s%n\\n\\", "\"stopped\":[\"sshd.service\"]", "\xff\xfe", "", "\x00",
+		"\x1b]0;title\a", "\u202egnp", "%s%n\\n\\", "\"stopped_units\":[\"sshd.service\"]", "\xff\xfe", "", "\x00",
 	}
 	for _, text := range evil {
 		b := newBox(t)
@@ -181,8 +181,8 @@ func TestRebootHelpersRestWhileAHostIsHeld(t *testing.T) {
 	b.softReboots("1")
 	check(t, os.Remove(b.root+"/active/"+helpers[1])) // enabled, and somebody has stopped it
 	h := readHold(t, b.mustRun(hostscript.HoldScript(runHold("r1"), hour, "", nil)))
-	if !slices.Equal(h.Stopped, helpers[:1]) || b.active(helpers[0]) {
-		t.Fatalf("stopped %v", h.Stopped)
+	if !slices.Equal(h.StoppedUnits, helpers[:1]) || b.active(helpers[0]) {
+		t.Fatalf("stopped %v", h.StoppedUnits)
 	}
 	for i, unit := range helpers {
 		text, err := os.ReadFile(b.root + "/etc/systemd/system/" + unit + ".d/50-holdfast.conf")
@@ -200,7 +200,7 @@ func TestRebootHelpersRestWhileAHostIsHeld(t *testing.T) {
 	h2 := readHold(t, b.mustRun(hostscript.HoldScript(runHold("r2"), hour, "r1", nil)))
 	h3 := readHold(t, b.mustRun(hostscript.FailHoldScript(ownerOf("r2"), "x", "y", "")))
 	for _, h := range []*engine.Hold{h, h2, h3} {
-		if !slices.Equal(h.Stopped, helpers[:1]) {
+		if !slices.Equal(h.StoppedUnits, helpers[:1]) {
 			t.Errorf("forgot what was stopped: %+v", h)
 		}
 	}
@@ -296,7 +296,7 @@ func TestOnlyTheHoldThatWasReadIsExtended(t *testing.T) {
 		t.Errorf("a repeated extension changes the end %s to %s", readHold(t, later).Expires, again.Expires)
 	}
 	drained := h
-	drained.Drain = &engine.HoldDrain{Name: "pods", Cluster: "main", Node: "n-1"}
+	drained.Drain = &engine.HoldDrain{Name: "pods", Kubernetes: "main", Node: "n-1"}
 	b.mustRun(hostscript.TakeHoldScript(drained, engine.TakeHold{For: engine.KeepEnd}, time.Time{}))
 	b.mustBeRefused(extend)
 	if left := b.hold(); left == nil || left.Drain == nil {
@@ -323,7 +323,7 @@ func TestHoldThatIsWrittenAgainKeepsItsEnd(t *testing.T) {
 			text = []byte(strings.ReplaceAll(string(text), first.Expires.Add(10*time.Minute).Format(time.RFC3339), first.Expires.Format(time.RFC3339)))
 			check(t, os.WriteFile(b.root+engine.HoldPath, text, 0o600))
 		}
-		h.Drain = &engine.HoldDrain{Name: "pods", Done: true, Cluster: "main", Node: "n-1", Cordoned: true}
+		h.Drain = &engine.HoldDrain{Name: "pods", Done: true, Kubernetes: "main", Node: "n-1", Cordoned: true}
 		again := readHold(t, b.mustRun(hostscript.TakeHoldScript(h, engine.TakeHold{For: engine.KeepEnd}, time.Time{})))
 		if !again.Expires.Equal(first.Expires) || again.Ticket != "OPS-7" || again.Drain == nil || *again.Drain != *h.Drain || !again.Acquired.Equal(first.Acquired) {
 			t.Errorf("%s: %+v, was %+v", name, again, first)

@@ -36,12 +36,12 @@ func (b *box) endByForce(accept bool) {
 func TestAnEndedHoldKeepsTheUnitsBefore(t *testing.T) {
 	b := newBox(t)
 	r1 := runHold("r1")
-	r1.Units, r1.Failed = []string{"app.service"}, []string{"old.mount"}
+	r1.Units, r1.FailedUnits = []string{"app.service"}, []string{"old.mount"}
 	b.mustRun(hostscript.HoldScript(r1, hour, "", nil))
 	b.mustRun(hostscript.FailHoldScript(ownerOf("r1"), "app.service has failed", "wait for units", ""))
 	b.endByForce(false)
 	before := b.unproven()
-	if before == nil || before.Run != "r1" || !slices.Equal(before.Units, r1.Units) || !slices.Equal(before.Failed, r1.Failed) {
+	if before == nil || before.Run != "r1" || !slices.Equal(before.Units, r1.Units) || !slices.Equal(before.FailedUnits, r1.FailedUnits) {
 		t.Fatalf("the host keeps %+v", before)
 	}
 
@@ -56,7 +56,7 @@ func TestAnEndedHoldKeepsTheUnitsBefore(t *testing.T) {
 	}
 
 	r2 := runHold("r2")
-	r2.Failed = []string{}
+	r2.FailedUnits = []string{}
 	b.mustRun(hostscript.HoldScript(r2, hour, "", nil))
 	b.mustRun(hostscript.ReleaseScript(ownerOf("r2"), engine.Release{}))
 	if b.unproven() == nil {
@@ -86,7 +86,7 @@ func TestAnEndedHoldKeepsTheUnitsBefore(t *testing.T) {
 }
 
 func TestAnUnreadableStateBeforeIsAProblem(t *testing.T) {
-	for text, want := range map[string]bool{"": true, "rubbish": true, `{"schema":1,"kind":"run","run":"r1","failed":[]}`: false} {
+	for text, want := range map[string]bool{"": true, "rubbish": true, `{"schema":1,"kind":"run","run":"r1","failed_units":[]}`: false} {
 		b := newBox(t)
 		check(t, os.MkdirAll(b.root+engine.StateDir, 0o700))
 		check(t, os.WriteFile(b.root+hostscript.UnprovenPath, []byte(text), 0o600))

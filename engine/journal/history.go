@@ -141,7 +141,7 @@ func (h *History) addUnfinished(r Run) {
 	for _, pool := range r.Pools {
 		h.mayHaveNewOS[pool] = true
 	}
-	if r.isNewer || !r.marksNewOS && len(r.Pools) == 0 && len(r.Steps)+len(r.Done)+len(r.Failed) > 0 {
+	if r.isNewer || !r.marksNewOS && len(r.Pools) == 0 && len(r.LastSteps)+len(r.Done)+len(r.Failed) > 0 {
 		h.mayHaveNewOS[""] = true
 	}
 }

@@ -193,7 +193,7 @@ func shortenHold(h engine.Hold) engine.Hold {
 	}
 	if d := h.Drain; d != nil {
 		cut := *d
-		cut.Name, cut.Undo, cut.Cluster, cut.Node = cutText(d.Name, maxDrainName), cutText(d.Undo, maxDrainName), cutText(d.Cluster, maxDrainName), cutText(d.Node, maxNodeName)
+		cut.Name, cut.Undo, cut.Kubernetes, cut.Node = cutText(d.Name, maxDrainName), cutText(d.Undo, maxDrainName), cutText(d.Kubernetes, maxDrainName), cutText(d.Node, maxNodeName)
 		h.Drain = &cut
 	}
 	return engine.Hold{

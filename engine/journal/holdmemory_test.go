@@ -35,7 +35,7 @@ func TestHoldMemory(t *testing.T) {
 	if entries, _ := os.ReadDir(dir); len(entries) > 0 {
 		t.Errorf("a command that has nothing to remember writes %v", entries)
 	}
-	hold := engine.Hold{Schema: 1, Kind: engine.MaintenanceHold, Holder: "ann@b", Reason: "fans", Units: []string{"a.service"}, Drain: &engine.HoldDrain{Name: "pods", Done: true, Cluster: "main", Node: "n", Cordoned: true}}
+	hold := engine.Hold{Schema: 1, Kind: engine.MaintenanceHold, Holder: "ann@b", Reason: "fans", Units: []string{"a.service"}, Drain: &engine.HoldDrain{Name: "pods", Done: true, Kubernetes: "main", Node: "n", Cordoned: true}}
 	m.Recall(reached("a", &hold))
 	run := engine.Hold{Schema: 1, Kind: engine.RunHold, Run: "r"}
 	m.Recall(reached("b", &run))
@@ -68,7 +68,7 @@ func TestHoldMemoryIsBounded(t *testing.T) {
 	facts := map[string]engine.Facts{}
 	for i := range 10_000 {
 		h := fmt.Sprint("h", i)
-		facts[h] = engine.Facts{Host: h, Hold: &engine.Hold{Kind: engine.MaintenanceHold, Holder: evil, Run: evil, Bastion: evil, Reason: evil, Ticket: evil, Step: evil, Drain: &engine.HoldDrain{Name: evil, Undo: evil, Cluster: evil, Node: evil}}}
+		facts[h] = engine.Facts{Host: h, Hold: &engine.Hold{Kind: engine.MaintenanceHold, Holder: evil, Run: evil, Bastion: evil, Reason: evil, Ticket: evil, Step: evil, Drain: &engine.HoldDrain{Name: evil, Undo: evil, Kubernetes: evil, Node: evil}}}
 	}
 	m.Recall(facts)
 	info, err := os.Stat(filepath.Join(m.Folder, "s.holds.json"))

@@ -126,7 +126,7 @@ func TestRunsOfAJournal(t *testing.T) {
 	if err != nil || len(runs) != 4 {
 		t.Fatal(runs, err)
 	}
-	if runs[0].Problem == "" || runs[1].End != nil || runs[1].Steps["etcd-1"] != "wait for boot" || runs[2].End == nil {
+	if runs[0].Problem == "" || runs[1].End != nil || runs[1].LastSteps["etcd-1"] != "wait for boot" || runs[2].End == nil {
 		t.Errorf("%+v", runs)
 	}
 	left := journal.SummarizeRuns(runs, "berlin", engine.HoldOwner{Run: "20261121-100000-0003", Bastion: "b1"})

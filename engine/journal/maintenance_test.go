@@ -48,7 +48,7 @@ func TestMaintenanceIsNoRollOut(t *testing.T) {
 	for _, r := range runs {
 		if r.Maintenance == engine.HoldHosts {
 			listed++
-			if r.Problem != "" || len(r.Updated)+len(r.Failed)+len(r.Steps) > 0 {
+			if r.Problem != "" || len(r.Updated)+len(r.Failed)+len(r.LastSteps) > 0 {
 				t.Errorf("%+v", r)
 			}
 		}

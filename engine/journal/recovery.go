@@ -40,7 +40,7 @@ func SummarizeRuns(runs []Run, site string, self engine.HoldOwner) EarlierRuns {
 		if latest = latest && r.wasCutShort(); !latest {
 			continue
 		}
-		for host, rebooted := range r.Rebooted {
+		for host, rebooted := range r.RebootedHosts {
 			if rebooted && left.Rebooting[host] == "" {
 				left.Rebooting[host] = r.ID
 			}

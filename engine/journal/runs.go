@@ -19,25 +19,25 @@ import (
 
 // Run is the summary of the journal of one run.
 type Run struct {
-	ID          string                   `json:"id"`
-	Site        string                   `json:"site"`
-	Holder      string                   `json:"holder"`
-	Bastion     string                   `json:"bastion,omitempty"`     // identity of the bastion
-	Cluster     string                   `json:"cluster,omitempty"`     // etcd cluster whose members the run changes; missing: the run is a roll-out, or of a person
-	Maintenance engine.MaintenanceAction `json:"maintenance,omitempty"` // work of a person on holds; missing: the run is no such work
-	Started     time.Time                `json:"started"`
-	Last        time.Time                `json:"last"` // time of the last event
-	End         *event.RunEnd            `json:"end,omitempty"`
-	Updated     []string                 `json:"updated,omitempty"`
-	Failed      []string                 `json:"failed,omitempty"`
-	Steps       map[string]string        `json:"steps,omitempty"`     // the last step that began on each unfinished host
-	Rebooted    map[string]bool          `json:"rebooted,omitempty"`  // unfinished hosts that were ordered to reboot, or may have been
-	Problem     string                   `json:"problem,omitempty"`   // why the journal could not be read to its end
-	Pools       []string                 `json:"-"`                   // pools in which another OS may have begun; "": all pools
-	Done        []string                 `json:"-"`                   // hosts that a play finished; a host is there once for each play
-	Aims        map[string]string        `json:"-"`                   // aims of the changes that began on hosts which were not updated
-	Regained    []string                 `json:"-"`                   // hosts that an earlier run had lost, and that match or are updated
-	UnderWay    bool                     `json:"under_way,omitempty"` // the run has not ended, and its process lives
+	ID            string                   `json:"id"`
+	Site          string                   `json:"site"`
+	Holder        string                   `json:"holder"`
+	Bastion       string                   `json:"bastion,omitempty"`     // identity of the bastion
+	Cluster       string                   `json:"cluster,omitempty"`     // etcd cluster whose members the run changes; missing: the run is a roll-out, or of a person
+	Maintenance   engine.MaintenanceAction `json:"maintenance,omitempty"` // work of a person on holds; missing: the run is no such work
+	Started       time.Time                `json:"started"`
+	Last          time.Time                `json:"last"` // time of the last event
+	End           *event.RunEnd            `json:"end,omitempty"`
+	Updated       []string                 `json:"updated,omitempty"`
+	Failed        []string                 `json:"failed,omitempty"`
+	LastSteps     map[string]string        `json:"last_steps,omitempty"`     // the last step that began on each unfinished host
+	RebootedHosts map[string]bool          `json:"rebooted_hosts,omitempty"` // unfinished hosts that were ordered to reboot, or may have been
+	Problem       string                   `json:"problem,omitempty"`        // why the journal could not be read to its end
+	Pools         []string                 `json:"-"`                        // pools in which another OS may have begun; "": all pools
+	Done          []string                 `json:"-"`                        // hosts that a play finished; a host is there once for each play
+	Aims          map[string]string        `json:"-"`                        // aims of the changes that began on hosts which were not updated
+	Regained      []string                 `json:"-"`                        // hosts that an earlier run had lost, and that match or are updated
+	UnderWay      bool                     `json:"under_way,omitempty"`      // the run has not ended, and its process lives
 
 	hasPlays   bool // an updated host need not match its desired state
 	marksNewOS bool // the journal tells from which step on a host may get another OS
@@ -176,7 +176,7 @@ func readRun(dir, id string) Run {
 
 // ParseRun summarizes the text of the journal of a run. A problem names the journal.
 func ParseRun(id, journal string, text io.Reader) Run {
-	run := Run{ID: id, Steps: map[string]string{}, Rebooted: map[string]bool{}, Aims: map[string]string{}, plays: playWork{due: map[string]bool{}, owed: map[string]bool{}}}
+	run := Run{ID: id, LastSteps: map[string]string{}, RebootedHosts: map[string]bool{}, Aims: map[string]string{}, plays: playWork{due: map[string]bool{}, owed: map[string]bool{}}}
 	err := readableLimits().scanLines(journal, text, func(line []byte) error {
 		e, err := decodeEvent(withoutPlan(line))
 		if run.isNewer = e.Schema > event.Schema; run.isNewer && e.Type == event.RunStarted || err == nil { // the site and the time tell what the run may have changed
@@ -225,8 +225,8 @@ func (r *Run) addHostEvent(e event.Event) {
 			r.Pools = append(r.Pools, e.Pool)
 		}
 		if e.Host != "" {
-			r.Steps[e.Host] = e.Step
-			r.Rebooted[e.Host] = r.Rebooted[e.Host] || e.Kind == engine.RebootStep
+			r.LastSteps[e.Host] = e.Step
+			r.RebootedHosts[e.Host] = r.RebootedHosts[e.Host] || e.Kind == engine.RebootStep
 		}
 	case e.Type == event.HostDone:
 		r.Done = append(r.Done, e.Host)
@@ -247,8 +247,8 @@ func (r *Run) addAim(e event.Event) {
 }
 
 func (r *Run) forgetHost(host string) {
-	delete(r.Steps, host)
-	delete(r.Rebooted, host)
+	delete(r.LastSteps, host)
+	delete(r.RebootedHosts, host)
 }
 
 // PlannedHosts returns the hosts in the latest plan of an active run. It

@@ -120,7 +120,7 @@ func lookAtLarge(t testing.TB, clusters kube.Clusters, nodes []string) (kubefact
 	}
 	pods := 0
 	for _, n := range nodes {
-		f := w.Forecast(n, kubefacts.NodeState{Cluster: "main", Node: n}, kubefacts.DrainOptions{})
+		f := w.Forecast(n, kubefacts.NodeState{Kubernetes: "main", Node: n}, kubefacts.DrainOptions{})
 		if pods += f.Pods; len(f.Obstacles) == 0 {
 			t.Fatalf("%s: %+v", n, f)
 		}

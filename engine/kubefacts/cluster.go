@@ -116,11 +116,11 @@ func (a Absence) Describe() string {
 
 // NodeState is the state of the node of a host.
 type NodeState struct {
-	Cluster string `json:"cluster"`            // Kubernetes cluster of the inventory
-	Node    string `json:"node,omitempty"`     // name of the node; "": not known
-	Problem string `json:"problem,omitempty"`  // why the node of the host is not known
-	APIAway bool   `json:"api_away,omitempty"` // that is because the API does not tell its nodes
-	MayRun  bool   `json:"-"`                  // and the API may run all the same: the kubeconfig or the rights are wrong
+	Kubernetes string `json:"kubernetes"`         // Kubernetes cluster of the inventory
+	Node       string `json:"node,omitempty"`     // name of the node; "": not known
+	Problem    string `json:"problem,omitempty"`  // why the node of the host is not known
+	APIAway    bool   `json:"api_away,omitempty"` // that is because the API does not tell its nodes
+	MayRun     bool   `json:"-"`                  // and the API may run all the same: the kubeconfig or the rights are wrong
 
 	Absence        Absence `json:"absence,omitempty"`     // why the node takes no work; "": it does
 	Text           string  `json:"text,omitempty"`        // the absence, in words
@@ -131,7 +131,7 @@ type NodeState struct {
 
 // stateOf returns the state of a node at that time.
 func (c ClusterFacts) stateOf(n Node, now time.Time) NodeState {
-	s := NodeState{Cluster: c.Name, Node: n.Name, CordonedBy: n.CordonedBy, BootID: n.BootID, KubeletVersion: n.KubeletVersion}
+	s := NodeState{Kubernetes: c.Name, Node: n.Name, CordonedBy: n.CordonedBy, BootID: n.BootID, KubeletVersion: n.KubeletVersion}
 	s.Absence, s.Text = c.absenceOf(n, now)
 	return s
 }

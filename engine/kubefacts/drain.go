@@ -108,12 +108,12 @@ type Workload struct {
 
 // DrainForecast has the pods that leave a node in a drain, and the obstacles to it.
 type DrainForecast struct {
-	Host      string     `json:"host"`
-	Cluster   string     `json:"cluster"`             // Kubernetes cluster of the node
-	Node      string     `json:"node"`                // name of the node
-	Pods      int        `json:"pods"`                // pods that go
-	Problem   string     `json:"problem,omitempty"`   // why nothing is known about the pods
-	Obstacles []Obstacle `json:"obstacles,omitempty"` // everything that stops the drain
+	Host       string     `json:"host"`
+	Kubernetes string     `json:"kubernetes"`          // Kubernetes cluster of the node
+	Node       string     `json:"node"`                // name of the node
+	Pods       int        `json:"pods"`                // pods that go
+	Problem    string     `json:"problem,omitempty"`   // why nothing is known about the pods
+	Obstacles  []Obstacle `json:"obstacles,omitempty"` // everything that stops the drain
 }
 
 // Obstacle is something that stops a drain.
@@ -154,7 +154,7 @@ var obstacleKinds = []ObstacleKind{MissingRight, BudgetImpossible, TwoBudgets, B
 
 // Forecast returns the pods that a drain of the node would evict now, and the obstacles to it.
 func (w Workload) Forecast(host string, n NodeState, o DrainOptions) DrainForecast {
-	f := DrainForecast{Host: host, Cluster: n.Cluster, Node: n.Node}
+	f := DrainForecast{Host: host, Kubernetes: n.Kubernetes, Node: n.Node}
 	if w.Problem != nil {
 		f.Problem = w.Problem.Text()
 		return f

@@ -57,7 +57,7 @@ func TestForecast(t *testing.T) {
 			x.budgets[i].Namespace = "t"
 		}
 		w := kubefacts.Workload{Pods: map[string][]kubefacts.Pod{"n": {x.pod}, "m": {plain, plain}}, Budgets: map[string][]kubefacts.Budget{"t": x.budgets, "u": {{Name: "b", Selector: all}}}}
-		f := w.Forecast("h", kubefacts.NodeState{Cluster: "main", Node: "n"}, kubefacts.DrainOptions{})
+		f := w.Forecast("h", kubefacts.NodeState{Kubernetes: "main", Node: "n"}, kubefacts.DrainOptions{})
 		var kinds, texts []string
 		for _, o := range f.Obstacles {
 			kinds, texts = append(kinds, string(o.Kind)), append(texts, o.Text)

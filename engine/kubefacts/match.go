@@ -20,7 +20,7 @@ func (c ClusterFacts) MatchHosts(hosts []Host, now time.Time) map[string]NodeSta
 	states := make(map[string]NodeState, len(hosts))
 	if c.Problem != nil {
 		for _, h := range hosts {
-			states[h.Name] = NodeState{Cluster: c.Name, APIAway: true, MayRun: c.Problem.Kind.IsOfBastion(), Problem: fmt.Sprintf("the API of Kubernetes cluster %s does not tell: %s", c.Name, c.Problem.Cause)}
+			states[h.Name] = NodeState{Kubernetes: c.Name, APIAway: true, MayRun: c.Problem.Kind.IsOfBastion(), Problem: fmt.Sprintf("the API of Kubernetes cluster %s does not tell: %s", c.Name, c.Problem.Cause)}
 		}
 		return states
 	}
@@ -32,16 +32,16 @@ func (c ClusterFacts) MatchHosts(hosts []Host, now time.Time) map[string]NodeSta
 		case 1:
 			if other = hostOf[c.Nodes[found[0]].Name]; other != "" {
 				problem := fmt.Sprintf("node %s of Kubernetes cluster %s is also that of ", c.Nodes[found[0]].Name, c.Name)
-				states[h.Name] = NodeState{Cluster: c.Name, Problem: problem + other}
-				states[other] = NodeState{Cluster: c.Name, Problem: problem + h.Name}
+				states[h.Name] = NodeState{Kubernetes: c.Name, Problem: problem + other}
+				states[other] = NodeState{Kubernetes: c.Name, Problem: problem + h.Name}
 				continue
 			}
 			hostOf[c.Nodes[found[0]].Name] = h.Name
 			states[h.Name] = c.stateOf(c.Nodes[found[0]], now)
 		case 0:
-			states[h.Name] = NodeState{Cluster: c.Name, Problem: fmt.Sprintf("Kubernetes cluster %s has no node with the name %s or the address %s", c.Name, h.Name, h.Address)}
+			states[h.Name] = NodeState{Kubernetes: c.Name, Problem: fmt.Sprintf("Kubernetes cluster %s has no node with the name %s or the address %s", c.Name, h.Name, h.Address)}
 		default:
-			states[h.Name] = NodeState{Cluster: c.Name, Problem: fmt.Sprintf("Kubernetes cluster %s has %d nodes with its name or address: %s", c.Name, len(found), c.nameNodes(found))}
+			states[h.Name] = NodeState{Kubernetes: c.Name, Problem: fmt.Sprintf("Kubernetes cluster %s has %d nodes with its name or address: %s", c.Name, len(found), c.nameNodes(found))}
 		}
 	}
 	return states

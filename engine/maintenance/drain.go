@@ -30,9 +30,9 @@ func (s Site) NodesToDrain(hosts []string) (nodes map[string][]string, byAPI []s
 	for _, name := range hosts {
 		t := s.targetOf(name)
 		if n := t.Facts.Node; n != nil && n.Node != "" && t.Pool.Drain != nil {
-			nodes[n.Cluster] = append(nodes[n.Cluster], n.Node)
-			if t.Pool.Drain.Kubernetes != nil && !slices.Contains(byAPI, n.Cluster) {
-				byAPI = append(byAPI, n.Cluster)
+			nodes[n.Kubernetes] = append(nodes[n.Kubernetes], n.Node)
+			if t.Pool.Drain.Kubernetes != nil && !slices.Contains(byAPI, n.Kubernetes) {
+				byAPI = append(byAPI, n.Kubernetes)
 			}
 		}
 	}
@@ -60,7 +60,7 @@ func (r Request) planDrain(s Site, name string) (d hostDrain, failure *engine.Fa
 	d.record.Name = t.Pool.Drain.Name
 	if n := drain.Do.DrainNode; n != nil {
 		n.LeaseFor, n.Options.WhenUnreachable = leaseTime, engine.ExcludeUnreachable
-		d.record.Cluster, d.record.Node = n.Cluster, n.Node
+		d.record.Kubernetes, d.record.Node = n.Kubernetes, n.Node
 	}
 	if drain.Undo != nil {
 		d.undo, drain.Undo = []engine.Step{*drain.Undo}, nil
@@ -105,7 +105,7 @@ func (s Site) judgeDrain(t engine.Target) *engine.Failure {
 	case n.Absence.IsForeign():
 		return refuseDrain(engine.HeldFailure, n.Text)
 	}
-	if reason := planner.DescribeBlockedDrain(*d, planner.ForecastDrain(*d, t.Host.Name, *n, s.Workloads[n.Cluster])); reason != "" {
+	if reason := planner.DescribeBlockedDrain(*d, planner.ForecastDrain(*d, t.Host.Name, *n, s.Workloads[n.Kubernetes])); reason != "" {
 		return refuseDrain(engine.RefusedFailure, reason)
 	}
 	return nil
@@ -117,7 +117,7 @@ func (s Site) findDrainObstacles(hosts []string) (notices []engine.MaintenanceNo
 	for _, name := range hosts {
 		t := s.targetOf(name)
 		if n := t.Facts.Node; n != nil && n.Node != "" && t.Pool.Drain != nil && s.judgeDrain(t) == nil {
-			all = append(all, planner.ForecastDrain(*t.Pool.Drain, name, *n, s.Workloads[n.Cluster]))
+			all = append(all, planner.ForecastDrain(*t.Pool.Drain, name, *n, s.Workloads[n.Kubernetes]))
 		}
 	}
 	for _, text := range planner.WarnOfDrains(all) {
@@ -145,7 +145,7 @@ func (r Request) planDrainedHold(s Site, name string, m *engine.HostMaintenance)
 func (r Request) addDrain(s Site, h engine.Hold, m *engine.HostMaintenance) *engine.Failure {
 	d, failure := r.planDrain(s, m.Host)
 	switch {
-	case h.IsDrained() && (h.Drain.Cluster == "" || failure != nil && failure.Kind == engine.UnreachableFailure):
+	case h.IsDrained() && (h.Drain.Kubernetes == "" || failure != nil && failure.Kind == engine.UnreachableFailure):
 		return nil // pods that have come back are found by another drain, but not a command
 	case failure != nil:
 		return failure
@@ -210,12 +210,12 @@ func describeHeld(r Request) string {
 // planUndrain returns the steps that undo the drain of a hold, or why this bastion cannot. With Force, the hold ends even if they fail.
 func (r Request) planUndrain(t engine.Target, d engine.HoldDrain) (steps []engine.Step, problem string) {
 	switch {
-	case d.Cluster != "" && t.Host.Kubernetes != d.Cluster:
-		return nil, fmt.Sprintf("its hold says that node %s of Kubernetes cluster %s is drained, and in the inventory it is no node of this cluster", d.Node, d.Cluster)
-	case d.Cluster != "":
+	case d.Kubernetes != "" && t.Host.Kubernetes != d.Kubernetes:
+		return nil, fmt.Sprintf("its hold says that node %s of Kubernetes cluster %s is drained, and in the inventory it is no node of this cluster", d.Node, d.Kubernetes)
+	case d.Kubernetes != "":
 		health := t.Pool.Timeouts.WithDefaults().Health
-		wait := engine.AwaitNode{Cluster: d.Cluster, Node: d.Node, InCurrentBoot: true, Verify: true}
-		undrain := engine.UndrainNode{Cluster: d.Cluster, Node: d.Node, Verify: true}
+		wait := engine.AwaitNode{Kubernetes: d.Kubernetes, Node: d.Node, InCurrentBoot: true, Verify: true}
+		undrain := engine.UndrainNode{Kubernetes: d.Kubernetes, Node: d.Node, Verify: true}
 		steps = []engine.Step{
 			{Name: "wait for node", Do: engine.Op{AwaitNode: &wait}, Timeout: health},
 			{Name: "undrain", Do: engine.Op{UndrainNode: &undrain}, Timeout: health, ChangesHost: true},

@@ -15,7 +15,7 @@ import (
 
 // drainingSite has w-1 in a pool with a drain, as node n-1 of the cluster main.
 func drainingSite(d *engine.Drain, facts engine.Facts, n kubefacts.NodeState) maintenance.Site {
-	facts.Host, n.Cluster, n.Node = "w-1", "main", "n-1"
+	facts.Host, n.Kubernetes, n.Node = "w-1", "main", "n-1"
 	if n.Problem != "" {
 		n.Node = ""
 	}
@@ -40,7 +40,7 @@ func heldAndDrained(d engine.HoldDrain) maintenance.Observed {
 
 var (
 	byJobs = engine.HoldDrain{Name: "jobs", Done: true, Undo: resource.Digest([]byte("undrain"))}
-	ofNode = engine.HoldDrain{Name: "pods", Done: true, Cluster: "main", Node: "n-1", Cordoned: true}
+	ofNode = engine.HoldDrain{Name: "pods", Done: true, Kubernetes: "main", Node: "n-1", Cordoned: true}
 )
 
 func withoutEnd(d engine.HoldDrain) engine.HoldDrain {
@@ -121,7 +121,7 @@ func TestDrainSteps(t *testing.T) {
 	r := maintenance.Request{Action: engine.HoldHosts, Hosts: []string{"w-1"}, Holder: ann, Bastion: here, Drain: true, For: engine.Duration(time.Hour)}
 	h := maintenance.NewPlan(r, maintenance.Observation{Site: drainingSite(pods, engine.Facts{}, kubefacts.NodeState{})}, now).Hosts[0]
 	take, drain, done := h.Steps[0].Do.TakeHold, h.Steps[2].Do.DrainNode, h.Steps[3].Do.NoteDrain
-	if *take.Drain != (engine.HoldDrain{Name: "pods", Cluster: "main", Node: "n-1"}) || drain.Options.WhenUnreachable != "" || drain.LeaseFor < engine.Duration(365*24*time.Hour) || !done.Drain.Done {
+	if *take.Drain != (engine.HoldDrain{Name: "pods", Kubernetes: "main", Node: "n-1"}) || drain.Options.WhenUnreachable != "" || drain.LeaseFor < engine.Duration(365*24*time.Hour) || !done.Drain.Done {
 		t.Errorf("%+v, %+v, %+v", take, drain, done.Drain)
 	}
 	if pods.Kubernetes.WhenUnreachable != engine.SkipUnreachable {
@@ -151,7 +151,7 @@ func TestUndrainPlans(t *testing.T) {
 	other := byJobs
 	other.Undo = resource.Digest([]byte("another"))
 	elsewhere := ofNode
-	elsewhere.Cluster = "other"
+	elsewhere.Kubernetes = "other"
 	for name, c := range map[string]struct {
 		drain  *engine.Drain
 		record engine.HoldDrain
@@ -204,7 +204,7 @@ func TestDrainsKeepTheirOrder(t *testing.T) {
 		f := engine.Facts{Clock: now, Unreachable: rapid.SampledFrom([]string{"", "", "timeout"}).Draw(t, "off")}
 		if rapid.Bool().Draw(t, "held") {
 			f.Hold = &engine.Hold{Kind: engine.HoldKind(rapid.SampledFrom([]string{"run", "maintenance"}).Draw(t, "kind")), Holder: rapid.SampledFrom([]string{ann, "bob@bastion"}).Draw(t, "holder"), Bastion: here, Run: "r1"}
-			if record := rapid.SampledFrom([]*engine.HoldDrain{nil, {Name: "jobs"}, {Name: "pods", Cluster: "main", Node: "n-1"}, &byJobs, &ofNode}).Draw(t, "record"); record != nil {
+			if record := rapid.SampledFrom([]*engine.HoldDrain{nil, {Name: "jobs"}, {Name: "pods", Kubernetes: "main", Node: "n-1"}, &byJobs, &ofNode}).Draw(t, "record"); record != nil {
 				clone := *record
 				f.Hold.Drain = &clone
 			}

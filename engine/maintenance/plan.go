@@ -212,7 +212,7 @@ func (r Request) planRelease(t engine.Target, o Observed) engine.HostMaintenance
 func (r Request) endHold(t engine.Target, o Observed) engine.HostMaintenance {
 	end := engine.EndHold{Digest: resource.Digest([]byte(o.Text)), AcceptUnits: r.AcceptUnits}
 	m := r.endPowered(t, end, o.Facts.Hold)
-	if h := o.Facts.Hold; h != nil && h.Kind == engine.RunHold && h.Failed != nil && !r.AcceptUnits {
+	if h := o.Facts.Hold; h != nil && h.Kind == engine.RunHold && h.FailedUnits != nil && !r.AcceptUnits {
 		m.Message = "released; the next run calls it updated only when its units are as they were before (--accept-units accepts them as they are)"
 	}
 	return m

@@ -45,7 +45,7 @@ func stepOf(h engine.HostMaintenance) string {
 func TestPlans(t *testing.T) {
 	t.Parallel()
 	mine, bobs := heldBy(engine.MaintenanceHold, ann, here), heldBy(engine.MaintenanceHold, "bob@bastion", here)
-	elsewhere, aRun := heldBy(engine.MaintenanceHold, ann, "b2"), heldBy(engine.RunHold, ann, here, func(h *engine.Hold) { h.Failed = []string{} })
+	elsewhere, aRun := heldBy(engine.MaintenanceHold, ann, "b2"), heldBy(engine.RunHold, ann, here, func(h *engine.Hold) { h.FailedUnits = []string{} })
 	endless := heldBy(engine.MaintenanceHold, ann, here, func(h *engine.Hold) { h.Expires = time.Time{} })
 	garbled := maintenance.Observed{Facts: engine.Facts{Host: "w-1", HoldProblem: "not JSON"}, Text: "what is this"}
 	down := maintenance.Observed{Facts: engine.Facts{Host: "w-1", Unreachable: "unreachable: no route"}}

@@ -75,7 +75,7 @@ func drainNode(t engine.Target, options engine.KubernetesDrain) []engine.Step {
 	undo := undrainNode(t, "undo drain")
 	undo.Timeout = UndoDrainTimeout
 	return []engine.Step{{
-		Name: "drain", On: t.Host.Name, Do: engine.Op{DrainNode: &engine.DrainNode{Cluster: n.Cluster, Node: n.Node, Options: options}},
+		Name: "drain", On: t.Host.Name, Do: engine.Op{DrainNode: &engine.DrainNode{Kubernetes: n.Kubernetes, Node: n.Node, Options: options}},
 		Timeout: cmp.Or(t.Pool.Drain.Timeout, defaultDrainTimeout), ChangesHost: true, Undo: &undo,
 	}}
 }
@@ -83,7 +83,7 @@ func drainNode(t engine.Target, options engine.KubernetesDrain) []engine.Step {
 func undrainNode(t engine.Target, name string) engine.Step {
 	n := t.Facts.Node
 	return engine.Step{
-		Name: name, On: t.Host.Name, Do: engine.Op{UndrainNode: &engine.UndrainNode{Cluster: n.Cluster, Node: n.Node}},
+		Name: name, On: t.Host.Name, Do: engine.Op{UndrainNode: &engine.UndrainNode{Kubernetes: n.Kubernetes, Node: n.Node}},
 		Timeout: t.Pool.Timeouts.WithDefaults().Health, ChangesHost: true,
 	}
 }

@@ -15,7 +15,7 @@ func (s Survey) NodesToDrain() map[string][]string {
 	nodes := map[string][]string{}
 	for _, hp := range s.result.work {
 		if n, drains := s.nodeToDrain(hp); drains {
-			nodes[n.Cluster] = append(nodes[n.Cluster], n.Node)
+			nodes[n.Kubernetes] = append(nodes[n.Kubernetes], n.Node)
 		}
 	}
 	return nodes
@@ -42,7 +42,7 @@ func (s Survey) NodesDrainedTogether(p engine.Plan) map[string][]string {
 		for _, host := range b.Hosts {
 			if hp := p.Host(host); hp != nil {
 				if n, drains := s.nodeToDrain(*hp); drains && !s.sharesBudgets(*hp) {
-					nodes[n.Cluster] = append(nodes[n.Cluster], n.Node)
+					nodes[n.Kubernetes] = append(nodes[n.Kubernetes], n.Node)
 					drained++
 				}
 			}
@@ -58,8 +58,8 @@ func (s Survey) NodesDrainedTogether(p engine.Plan) map[string][]string {
 func (s Survey) ClustersToDrain() []string {
 	var names []string
 	for _, hp := range s.result.work {
-		if n, drains := s.nodeToDrain(hp); drains && s.index.pools[hp.Pool].Drain.Kubernetes != nil && !slices.Contains(names, n.Cluster) {
-			names = append(names, n.Cluster)
+		if n, drains := s.nodeToDrain(hp); drains && s.index.pools[hp.Pool].Drain.Kubernetes != nil && !slices.Contains(names, n.Kubernetes) {
+			names = append(names, n.Kubernetes)
 		}
 	}
 	return names
@@ -81,7 +81,7 @@ func (s Survey) forecastDrain(hp engine.HostPlan) (f kubefacts.DrainForecast, dr
 	if !drains || s.in.Workloads == nil || s.in.OnlyRoom {
 		return f, false
 	}
-	return ForecastDrain(*s.index.pools[hp.Pool].Drain, hp.Host, n, s.in.Workloads[n.Cluster]), true
+	return ForecastDrain(*s.index.pools[hp.Pool].Drain, hp.Host, n, s.in.Workloads[n.Kubernetes]), true
 }
 
 // ForecastDrain returns the pods that a drain of the node of a host moves, and the obstacles to it.
@@ -166,7 +166,7 @@ func WarnOfDrains(drains []kubefacts.DrainForecast) []string {
 	pods, totals := map[string][]string{}, map[string]int{}
 	for _, d := range drains {
 		if d.Problem != "" {
-			problems.Add(fmt.Sprintf("the pods of Kubernetes cluster %s are not known, nor what stops a drain: %s", d.Cluster, d.Problem), d.Host)
+			problems.Add(fmt.Sprintf("the pods of Kubernetes cluster %s are not known, nor what stops a drain: %s", d.Kubernetes, d.Problem), d.Host)
 		}
 		for _, o := range d.Obstacles {
 			obstacles.Add(o.Text, d.Host)

@@ -29,7 +29,7 @@ func (s Survey) newDrainRoom() *drainRoom {
 	}
 	for _, hp := range s.result.work {
 		if n, drains := s.nodeToDrain(hp); drains && !s.sharesBudgets(hp) {
-			r.clusters[hp.Host], r.claims[hp.Host] = n.Cluster, s.in.Workloads[n.Cluster].Claims(n.Node, drainOptions(*s.index.pools[hp.Pool].Drain))
+			r.clusters[hp.Host], r.claims[hp.Host] = n.Kubernetes, s.in.Workloads[n.Kubernetes].Claims(n.Node, drainOptions(*s.index.pools[hp.Pool].Drain))
 		}
 	}
 	return r

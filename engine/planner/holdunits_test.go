@@ -19,12 +19,12 @@ func TestUnitsOfLeftOverHold(t *testing.T) {
 		Run: "r2", Bastion: thisBastion, Request: planner.Request{Dead: []string{"r1"}, Inventory: engine.Inventory{Pools: []engine.Pool{{Name: "w"}}, Hosts: []engine.Host{{Name: "w-1", Pool: "w"}}}},
 		Facts: map[string]engine.Facts{"w-1": {
 			Running: []string{"a.service"}, Failed: []string{"b.service", "old.service"},
-			Hold: &engine.Hold{Kind: engine.RunHold, Run: "r1", Bastion: thisBastion, Units: []string{"a.service", "b.service", "c.service"}, Failed: []string{"old.service"}},
+			Hold: &engine.Hold{Kind: engine.RunHold, Run: "r1", Bastion: thisBastion, Units: []string{"a.service", "b.service", "c.service"}, FailedUnits: []string{"old.service"}},
 		}},
 	}
 	for _, s := range planner.NewPlan(in).Host("w-1").Sequence {
 		if want := s.Do.AwaitUnits; want != nil {
-			if !slices.Equal(want.Running, []string{"a.service", "b.service", "c.service"}) || !slices.Equal(want.Failed, []string{"old.service"}) {
+			if !slices.Equal(want.RunningUnits, []string{"a.service", "b.service", "c.service"}) || !slices.Equal(want.FailedUnits, []string{"old.service"}) {
 				t.Errorf("awaits %+v", want)
 			}
 			return
@@ -36,19 +36,19 @@ func TestUnitsOfLeftOverHold(t *testing.T) {
 // TestFailedNowIsNotFailedBefore checks that the state before the first disruption
 // decides for every later run which units may have failed.
 func TestFailedNowIsNotFailedBefore(t *testing.T) {
-	before := engine.Hold{Kind: engine.RunHold, Run: "r1", Bastion: thisBastion, Units: []string{"a.service"}, Failed: []string{"old.service"}}
+	before := engine.Hold{Kind: engine.RunHold, Run: "r1", Bastion: thisBastion, Units: []string{"a.service"}, FailedUnits: []string{"old.service"}}
 	none, foreign := before, before
-	none.Failed, foreign.Bastion, foreign.Expires = []string{}, "another", time.Unix(1, 0)
+	none.FailedUnits, foreign.Bastion, foreign.Expires = []string{}, "another", time.Unix(1, 0)
 	for name, c := range map[string]struct {
 		hold, unproven *engine.Hold
 		want           []string
 	}{
-		"hold of a dead run":         {&before, nil, before.Failed},
+		"hold of a dead run":         {&before, nil, before.FailedUnits},
 		"nothing had failed":         {&none, nil, nil},
-		"expired, of another":        {&foreign, nil, before.Failed},
-		"ended by force":             {nil, &before, before.Failed},
+		"expired, of another":        {&foreign, nil, before.FailedUnits},
+		"ended by force":             {nil, &before, before.FailedUnits},
 		"ended by force, none":       {nil, &none, nil},
-		"held again by a dead run":   {&before, &none, before.Failed},
+		"held again by a dead run":   {&before, &none, before.FailedUnits},
 		"whole before the first run": {nil, nil, []string{"old.service", "new.mount"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -69,7 +69,7 @@ func TestFailedNowIsNotFailedBefore(t *testing.T) {
 				t.Fatalf("no work; excluded %v, matching %v", plan.Excluded, plan.Matching)
 			}
 			i := slices.IndexFunc(hp.Sequence, func(s engine.Step) bool { return s.Do.AwaitUnits != nil })
-			if got := hp.Sequence[i].Do.AwaitUnits.Failed; !slices.Equal(got, c.want) {
+			if got := hp.Sequence[i].Do.AwaitUnits.FailedUnits; !slices.Equal(got, c.want) {
 				t.Errorf("units that may have failed: %q, want %q", got, c.want)
 			}
 		})

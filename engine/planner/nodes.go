@@ -149,6 +149,6 @@ func (w *hostWork) awaitNode() []engine.Step {
 	rebooted := slices.ContainsFunc(w.steps.Reboot, func(s engine.Step) bool {
 		return s.Do.AwaitBoot != nil && s.Do.AwaitBoot.Kind != engine.SoftReboot
 	})
-	wait := engine.AwaitNode{Cluster: n.Cluster, Node: n.Node, Rebooted: rebooted, InCurrentBoot: w.rollsBack}
+	wait := engine.AwaitNode{Kubernetes: n.Kubernetes, Node: n.Node, Rebooted: rebooted, InCurrentBoot: w.rollsBack}
 	return []engine.Step{{Name: "wait for node", On: t.Host.Name, Do: engine.Op{AwaitNode: &wait}, Timeout: t.Pool.Timeouts.WithDefaults().Health}}
 }

@@ -70,7 +70,7 @@ func leaderSteps(t engine.Target, runsOn bool) []engine.Step {
 func backSteps(t engine.Target, ends []string) []engine.Step {
 	health := t.Pool.Timeouts.WithDefaults().Health
 	units := awaitUnits(t.Facts)
-	units.Running = slices.DeleteFunc(slices.Clone(units.Running), func(u string) bool { return slices.Contains(ends, u) })
+	units.RunningUnits = slices.DeleteFunc(slices.Clone(units.RunningUnits), func(u string) bool { return slices.Contains(ends, u) })
 	steps := []engine.Step{{Name: "wait for units", On: t.Host.Name, Do: engine.Op{AwaitUnits: &units}, Timeout: health}}
 	if t.Cluster != nil {
 		steps = append(steps, engine.Step{Name: "wait for etcd", On: t.Host.Name, Do: engine.Op{AwaitEtcd: &engine.AwaitEtcd{Cluster: t.Cluster.Name}}, Timeout: health})
@@ -84,12 +84,12 @@ func backSteps(t engine.Target, ends []string) []engine.Step {
 func awaitUnits(f engine.Facts) engine.AwaitUnits {
 	before := holdOfEarlierRun(f)
 	if before == nil {
-		return engine.AwaitUnits{Running: f.Running, Failed: f.Failed}
+		return engine.AwaitUnits{RunningUnits: f.Running, FailedUnits: f.Failed}
 	}
-	want := engine.AwaitUnits{Running: slices.Clone(f.Running), Failed: before.Failed}
+	want := engine.AwaitUnits{RunningUnits: slices.Clone(f.Running), FailedUnits: before.FailedUnits}
 	for _, u := range before.Units {
-		if !slices.Contains(want.Running, u) {
-			want.Running = append(want.Running, u)
+		if !slices.Contains(want.RunningUnits, u) {
+			want.RunningUnits = append(want.RunningUnits, u)
 		}
 	}
 	return want
@@ -99,7 +99,7 @@ func awaitUnits(f engine.Facts) engine.AwaitUnits {
 // disrupted it: the hold that this run adopts, else the hold that a person ended
 // before a run saw the host whole again.
 func holdOfEarlierRun(f engine.Facts) *engine.Hold {
-	if h := f.Hold; h != nil && h.Kind == engine.RunHold && h.Failed != nil {
+	if h := f.Hold; h != nil && h.Kind == engine.RunHold && h.FailedUnits != nil {
 		return h
 	}
 	return f.Unproven

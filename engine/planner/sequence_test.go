@@ -119,7 +119,7 @@ func describeOperation(s engine.Step) string {
 			words = append(words, "(adopts "+do.TakeHold.Adopt+")")
 		}
 	case do.AwaitUnits != nil:
-		words = append(words, fmt.Sprintf("await units %v", do.AwaitUnits.Running))
+		words = append(words, fmt.Sprintf("await units %v", do.AwaitUnits.RunningUnits))
 	case do.Release != nil:
 		words = append(words, "release")
 	case do.Quorum != nil:

@@ -196,7 +196,7 @@ func restartStep(t engine.Target, units []string, always bool) engine.Step {
 	member := slices.Contains(units, memberUnit(t.Cluster))
 	return engine.Step{
 		Name: "restart survivors", On: t.Host.Name, ChangesHost: true, Timeout: restartTimeout,
-		Do: engine.Op{RestartSurvivors: &engine.RestartSurvivors{Units: units, Member: member, Always: always}},
+		Do: engine.Op{RestartSurvivors: &engine.RestartSurvivors{Units: units, HasMember: member, Always: always}},
 	}
 }
 
@@ -206,7 +206,7 @@ func restartsOthers(s engine.Steps) bool {
 		return false
 	}
 	r := s.Act[0].Do.RestartSurvivors
-	return r != nil && !r.Member
+	return r != nil && !r.HasMember
 }
 
 // sparesMember reports whether nothing in the sequence of a host stops its etcd member.
@@ -243,7 +243,7 @@ func (w *hostWork) restartSurvivors() []engine.Step {
 	}
 	restart := restartStep(w.target, w.restarts, !bootsOther(w.steps.Reboot, w.target.Facts))
 	var steps []engine.Step
-	if restart.Do.RestartSurvivors.Member {
+	if restart.Do.RestartSurvivors.HasMember {
 		steps = leaderSteps(w.target, false)
 	}
 	return slices.Concat(steps, []engine.Step{restart}, w.steps.Record, w.awaitHost())

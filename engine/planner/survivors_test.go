@@ -187,7 +187,7 @@ func TestKeptServices(t *testing.T) {
 		units, member := "", false
 		for _, s := range hp.Sequence {
 			if r := s.Do.RestartSurvivors; r != nil {
-				units, member = strings.Join(r.Units, " "), r.Member
+				units, member = strings.Join(r.Units, " "), r.HasMember
 			}
 			if q := s.Do.Quorum; q != nil && c.voters == 1 && !q.RunsOn {
 				t.Errorf("%s: the quorum of a cluster that the work does not touch is needed: %+v", name, s)

@@ -48,7 +48,7 @@ type UnfinishedWrite struct {
 	Touched      []string `json:"touched,omitempty"`        // names of the resources that writes have changed since the last record; they may or may not have taken effect
 	Ours         []string `json:"ours,omitempty"`           // paths that holdfast managed before the write began; the write keeps or removes them
 	Appended     []File   `json:"appended,omitempty"`       // text that unfinished writes appended, or tried to append, to files of the host
-	Failed       string   `json:"failed,omitempty"`         // action that failed, so that the host needs a reboot
+	FailedAction string   `json:"failed_action,omitempty"`  // action that failed, so that the host needs a reboot
 
 	// Restarts maps services that run on during soft reboots to the boot of a write after which they must restart: a soft
 	// reboot does not bring that write into effect for them.

@@ -199,7 +199,7 @@ func (w *unitsWatch) judgeUnits(f engine.Facts, now time.Time) string {
 	w.lost = false
 	var bad []string
 	for _, u := range f.Failed {
-		if slices.Contains(w.want.Failed, u) {
+		if slices.Contains(w.want.FailedUnits, u) {
 			continue
 		}
 		bad = append(bad, u+" has failed")
@@ -208,7 +208,7 @@ func (w *unitsWatch) judgeUnits(f engine.Facts, now time.Time) string {
 		}
 	}
 	maps.DeleteFunc(w.since, func(u string, _ time.Time) bool { return !slices.Contains(f.Failed, u) })
-	for _, u := range w.want.Running {
+	for _, u := range w.want.RunningUnits {
 		switch {
 		case slices.Contains(f.Failed, u):
 		case slices.Contains(f.Unsettled, u):

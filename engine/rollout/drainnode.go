@@ -103,12 +103,12 @@ func (d *nodeDrain) look(ctx context.Context) (missing string, fatal error) {
 		}
 		return d.reportLost(), nil
 	}
-	n, problem := d.Nodes.ReadNode(ctx, d.want.Cluster, d.want.Node)
+	n, problem := d.Nodes.ReadNode(ctx, d.want.Kubernetes, d.want.Node)
 	if problem != nil {
 		d.lost = problem
 		return d.reportLost(), nil
 	}
-	w := d.Nodes.ReadWorkloads(ctx, map[string][]string{d.want.Cluster: {d.want.Node}})[d.want.Cluster]
+	w := d.Nodes.ReadWorkloads(ctx, map[string][]string{d.want.Kubernetes: {d.want.Node}})[d.want.Kubernetes]
 	if w.Problem != nil {
 		d.lost = w.Problem
 		return d.reportLost(), nil
@@ -135,7 +135,7 @@ func (d *nodeDrain) maySkip(ctx context.Context) bool {
 	if d.cordoned || d.want.Options.WhenUnreachable != engine.SkipUnreachable || d.lost.Kind.IsOfBastion() || d.Clock.Now().Sub(d.began) < skipWithoutAPI {
 		return false
 	}
-	_, problem := d.Nodes.ReadNode(ctx, d.want.Cluster, d.want.Node)
+	_, problem := d.Nodes.ReadNode(ctx, d.want.Kubernetes, d.want.Node)
 	return problem != nil && !problem.Kind.IsOfBastion() && ctx.Err() == nil
 }
 
@@ -150,14 +150,14 @@ func (d *nodeDrain) reportWait(cause, text string) string {
 
 // reportLost reports that the API is away, and returns the same text.
 func (d *nodeDrain) reportLost() string {
-	return d.reportWait("lost", fmt.Sprintf("the API of Kubernetes cluster %s does not answer: %s", d.want.Cluster, d.lost.Text()))
+	return d.reportWait("lost", fmt.Sprintf("the API of Kubernetes cluster %s does not answer: %s", d.want.Kubernetes, d.lost.Text()))
 }
 
 // takeNode takes the lease before it cordons the node, so that two tools never work on one node.
 func (d *nodeDrain) takeNode(ctx context.Context) error {
 	run := kubefacts.HolderOf(d.Start.Bastion, d.ID)
 	if !d.leased {
-		n, problem := d.Nodes.ReadNode(ctx, d.want.Cluster, d.want.Node)
+		n, problem := d.Nodes.ReadNode(ctx, d.want.Kubernetes, d.want.Node)
 		if problem != nil {
 			d.lost = problem
 			return nil
@@ -165,7 +165,7 @@ func (d *nodeDrain) takeNode(ctx context.Context) error {
 		if n.Gone {
 			return refuseGone(n)
 		}
-		answer, foreign, problem := d.Nodes.TakeLease(ctx, d.want.Cluster, kubefacts.LeaseRequest{Node: n.Name, NodeUID: n.UID, Holder: run, Duration: toDuration(d.want.LeaseFor)})
+		answer, foreign, problem := d.Nodes.TakeLease(ctx, d.want.Kubernetes, kubefacts.LeaseRequest{Node: n.Name, NodeUID: n.UID, Holder: run, Duration: toDuration(d.want.LeaseFor)})
 		switch {
 		case problem != nil:
 			d.lost = problem
@@ -175,7 +175,7 @@ func (d *nodeDrain) takeNode(ctx context.Context) error {
 		}
 		d.leased, d.taken.leased = true, answer == kubefacts.LeaseTaken
 	}
-	n, problem := d.Nodes.Cordon(ctx, d.want.Cluster, d.want.Node, run)
+	n, problem := d.Nodes.Cordon(ctx, d.want.Kubernetes, d.want.Node, run)
 	if problem != nil {
 		d.lost = problem
 		return nil
@@ -207,7 +207,7 @@ func (d *nodeDrain) evictPods(ctx context.Context, pods []kubefacts.Pod, w kubef
 		guard := w.GuardOf(p)
 		e, refused := refusals[guard]
 		if !refused {
-			e = d.Nodes.Evict(ctx, d.want.Cluster, kubefacts.EvictionRequest{Pod: p, Grace: grace})
+			e = d.Nodes.Evict(ctx, d.want.Kubernetes, kubefacts.EvictionRequest{Pod: p, Grace: grace})
 		}
 		if guard != "" && e.Kind == kubefacts.BudgetRefused {
 			refusals[guard] = e
@@ -223,20 +223,20 @@ func (w *hostWait) undrainNode(ctx context.Context, want engine.UndrainNode) err
 	err := w.pollUntil(ctx, func(ctx context.Context) (missing string, fatal error) {
 		var n kubefacts.Node
 		if want.Verify {
-			owned, missing, fatal := w.verifyNode(ctx, want.Cluster, want.Node)
+			owned, missing, fatal := w.verifyNode(ctx, want.Kubernetes, want.Node)
 			if lost = nil; missing != "" {
 				lost = &kubefacts.Problem{Kind: kubefacts.Unreachable, Cause: missing, Hint: "start it"}
 			}
 			if !owned {
 				if missing == "" && fatal == nil {
-					w.reportUndrain(fmt.Sprintf("Kubernetes cluster %s has no node %s, which its hold says is drained, so no node was uncordoned; look with kubectl get nodes", want.Cluster, want.Node))
+					w.reportUndrain(fmt.Sprintf("Kubernetes cluster %s has no node %s, which its hold says is drained, so no node was uncordoned; look with kubectl get nodes", want.Kubernetes, want.Node))
 				}
 				return missing, fatal
 			}
 			want.Verify = false
 		}
 		if want.Node == "" {
-			state := w.findNode(ctx, want.Cluster)
+			state := w.findNode(ctx, want.Kubernetes)
 			if want.Node = state.Node; state.APIAway {
 				lost = &kubefacts.Problem{Kind: kubefacts.Unreachable, Cause: state.Problem, Hint: "start it"}
 				return state.Problem, nil
@@ -245,8 +245,8 @@ func (w *hostWait) undrainNode(ctx context.Context, want engine.UndrainNode) err
 				return "", nil
 			}
 		}
-		if n, lost = w.Nodes.Uncordon(ctx, want.Cluster, want.Node); lost == nil {
-			lost = w.Nodes.ReleaseLease(ctx, want.Cluster, want.Node)
+		if n, lost = w.Nodes.Uncordon(ctx, want.Kubernetes, want.Node); lost == nil {
+			lost = w.Nodes.ReleaseLease(ctx, want.Kubernetes, want.Node)
 		}
 		if lost != nil {
 			return lost.Text(), nil

@@ -58,7 +58,7 @@ func TestGovernorReportsEachMember(t *testing.T) {
 				t.Fatalf("%s: %+v", host, events)
 			}
 			end := events[1]
-			if len(end.Members) != 3 || end.Slowed > 0 || end.Paused > 0 {
+			if len(end.Members) != 3 || end.SlowedFor > 0 || end.PausedFor > 0 {
 				t.Errorf("%s: %+v", host, end)
 			}
 			for _, m := range end.Members {
@@ -97,11 +97,11 @@ func TestGovernorSlowsDown(t *testing.T) {
 			t.Errorf("%+v", slow)
 		}
 		end := events[len(events)-1]
-		if end.Slowed < engine.Duration(20*time.Second) || end.Paused < engine.Duration(5*time.Second) {
+		if end.SlowedFor < engine.Duration(20*time.Second) || end.PausedFor < engine.Duration(5*time.Second) {
 			t.Errorf("%+v", end)
 		}
 		i := slices.IndexFunc(runEnd.Hosts, func(h event.HostTotals) bool { return h.Host == "etcd-1" })
-		if i < 0 || runEnd.Hosts[i].Slowed != end.Slowed || runEnd.Hosts[i].Paused != end.Paused || runEnd.Hosts[i].MemberDown < runEnd.Hosts[i].Down || runEnd.Hosts[i].Down == 0 {
+		if i < 0 || runEnd.Hosts[i].SlowedFor != end.SlowedFor || runEnd.Hosts[i].PausedFor != end.PausedFor || runEnd.Hosts[i].MemberDownFor < runEnd.Hosts[i].DownFor || runEnd.Hosts[i].DownFor == 0 {
 			t.Errorf("totals %+v", runEnd.Hosts)
 		}
 		if len(runEnd.Clusters) != 1 || runEnd.Clusters[0].Samples == 0 {
@@ -136,7 +136,7 @@ func TestGovernorWithoutLevers(t *testing.T) {
 		if statesOf(events) != "free ended" {
 			t.Fatalf("states of etcd-1: %s", statesOf(events))
 		}
-		if end := events[1]; end.Slowed > 0 || end.Paused > 0 || end.Levers[0].InForce || end.Levers[0].Reason == "" {
+		if end := events[1]; end.SlowedFor > 0 || end.PausedFor > 0 || end.Levers[0].InForce || end.Levers[0].Reason == "" {
 			t.Errorf("%+v", end)
 		}
 	})
@@ -360,7 +360,7 @@ func TestGovernorWithoutMetrics(t *testing.T) {
 			t.Errorf("%d warnings", warnings)
 		}
 		events := governorEvents(b, "etcd-1")
-		if statesOf(events) != "free fixed ended" || events[2].Fixed == 0 || events[2].Slowed > 0 {
+		if statesOf(events) != "free fixed ended" || events[2].FixedFor == 0 || events[2].SlowedFor > 0 {
 			t.Errorf("%+v", events)
 		}
 	})
@@ -387,7 +387,7 @@ func TestMemberWithoutMetrics(t *testing.T) {
 		}
 		for _, host := range []string{"etcd-0", "etcd-2"} {
 			events := governorEvents(b, host)
-			if statesOf(events) != "free slowed ended" || events[1].MemberHost != "etcd-2" || events[1].Metric != "" || events[1].Pace.Pause < engine.Duration(80*time.Millisecond) || events[2].Slowed < engine.Duration(7*time.Minute) {
+			if statesOf(events) != "free slowed ended" || events[1].MemberHost != "etcd-2" || events[1].Metric != "" || events[1].Pace.Pause < engine.Duration(80*time.Millisecond) || events[2].SlowedFor < engine.Duration(7*time.Minute) {
 				t.Errorf("%s: %+v", host, events)
 			}
 		}

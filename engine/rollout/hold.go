@@ -32,7 +32,7 @@ func (a hostAccess) runHoldScript(ctx context.Context, host string, s hold.Scrip
 func (r *stepRunner) takeHold(ctx context.Context, hp engine.HostPlan, t engine.TakeHold) error {
 	h := engine.Hold{Kind: engine.RunHold, Holder: r.Start.Holder, Run: r.ID, Bastion: r.Start.Bastion, Reason: r.redactForHold(t.Reason), PreviousOS: t.PreviousOS}
 	if before := awaitedUnits(hp); before != nil {
-		h.Units, h.Failed = before.Running, append([]string{}, before.Failed...)
+		h.Units, h.FailedUnits = before.RunningUnits, append([]string{}, before.FailedUnits...)
 	}
 	return r.keepHolds().Take(ctx, hp.Host, h, t)
 }

@@ -210,7 +210,7 @@ func TestExtensionKeepsNewerHolds(t *testing.T) {
 		says      string
 	}{
 		"drained": {func(s *simulator.Site) {
-			s.Host("worker-0").ForgeDrain(engine.HoldDrain{Name: "pods", Cluster: "main", Node: "worker-0"})
+			s.Host("worker-0").ForgeDrain(engine.HoldDrain{Name: "pods", Kubernetes: "main", Node: "worker-0"})
 		}, true, "its hold has changed since it was read: held by "},
 		"released": {func(s *simulator.Site) {
 			r := releaseWorkers("worker-0")

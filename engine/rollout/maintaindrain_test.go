@@ -70,7 +70,7 @@ func TestHoldDrain(t *testing.T) {
 			t.Fatal(findingsText(end))
 		}
 		h := s.Host("worker-0").Hold()
-		if h == nil || h.Drain == nil || *h.Drain != (engine.HoldDrain{Name: "pods", Done: true, Cluster: "main", Node: "worker-0", Cordoned: true, Leased: true}) || s.bmc.power != "Off" || s.log() != drainedLog {
+		if h == nil || h.Drain == nil || *h.Drain != (engine.HoldDrain{Name: "pods", Done: true, Kubernetes: "main", Node: "worker-0", Cordoned: true, Leased: true}) || s.bmc.power != "Off" || s.log() != drainedLog {
 			t.Fatalf("%+v, power %s, %s", h, s.bmc.power, s.log())
 		}
 		if lasts := h.Expires.Sub(began); lasts > time.Hour+2*time.Second {
@@ -357,7 +357,7 @@ func TestReleaseOfAForgedHold(t *testing.T) {
 		s := newDrainedSite(t, engine.KubernetesDrain{})
 		s.k.ChangeNode("worker-1", func(n *kubefacts.Node) { n.Cordoned, n.CordonedBy = true, "holdfast-x-r1" })
 		s.ask(t.Context(), s.ann, maintenance.Request{Action: engine.HoldHosts, Reason: "x"}, nil)
-		s.Host("worker-0").ForgeDrain(engine.HoldDrain{Name: "pods", Done: true, Cluster: "main", Node: "worker-1", Cordoned: true})
+		s.Host("worker-0").ForgeDrain(engine.HoldDrain{Name: "pods", Done: true, Kubernetes: "main", Node: "worker-1", Cordoned: true})
 		end := s.ask(t.Context(), s.ann, maintenance.Request{Action: engine.ReleaseHosts}, nil)
 		if end.Exit != engine.ExitFailed || !s.k.Node("worker-1").Cordoned || s.log() != "" || !strings.Contains(findingsText(end), "its hold says that node worker-1 is drained, and its node is worker-0") {
 			t.Errorf("exit %d, %s\n%s", end.Exit, s.log(), findingsText(end))
@@ -371,7 +371,7 @@ func TestReleaseOfANodeThatIsGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newDrainedSite(t, engine.KubernetesDrain{})
 		s.ask(t.Context(), s.ann, holdDrained, nil)
-		s.Host("worker-0").ForgeDrain(engine.HoldDrain{Name: "pods", Done: true, Cluster: "main", Node: "worker-9", Cordoned: true})
+		s.Host("worker-0").ForgeDrain(engine.HoldDrain{Name: "pods", Done: true, Kubernetes: "main", Node: "worker-9", Cordoned: true})
 		end := s.ask(t.Context(), s.ann, maintenance.Request{Action: engine.ReleaseHosts}, nil)
 		const want = "Kubernetes cluster main has no node worker-9, which its hold says is drained, so no node was uncordoned; look with kubectl get nodes"
 		if end.Exit != engine.ExitOK || s.Host("worker-0").Hold() != nil || s.log() != drainedLog || !slices.Contains(s.told, want) {

@@ -279,7 +279,7 @@ func TestAcceptUnitsOfARememberedHold(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			site, _, ask := poweredSite()
 			host := site.Host("worker-0")
-			host.SetHold(&engine.Hold{Kind: engine.RunHold, Holder: "bob@b2", Run: "r2", Bastion: "b2", Failed: []string{}})
+			host.SetHold(&engine.Hold{Kind: engine.RunHold, Holder: "bob@b2", Run: "r2", Bastion: "b2", FailedUnits: []string{}})
 			host.SetHold(nil)
 			hold, release := holdOff, releaseOn
 			hold.PowerOff, release.AcceptUnits = false, c.accept

@@ -104,7 +104,7 @@ func (w *hostWait) awaitNode(ctx context.Context, want engine.AwaitNode) error {
 	present, verified := "", !want.Verify
 	return w.pollUntil(ctx, func(ctx context.Context) (missing string, fatal error) {
 		if !verified {
-			owned, missing, fatal := w.verifyNode(ctx, want.Cluster, want.Node)
+			owned, missing, fatal := w.verifyNode(ctx, want.Kubernetes, want.Node)
 			if !owned {
 				return missing, fatal
 			}
@@ -117,7 +117,7 @@ func (w *hostWait) awaitNode(ctx context.Context, want engine.AwaitNode) error {
 			}
 			present = f.BootID.Kernel()
 		}
-		n, problem := w.Nodes.ReadNode(ctx, want.Cluster, want.Node)
+		n, problem := w.Nodes.ReadNode(ctx, want.Kubernetes, want.Node)
 		switch {
 		case problem != nil:
 			return problem.Text(), nil

@@ -54,7 +54,7 @@ func hurriedHosts(h rollout.Hosts) rollout.Hosts {
 // forgetfulHosts do not keep the state of their units in their holds.
 func forgetfulHosts(h rollout.Hosts) rollout.Hosts {
 	return alteredHosts{h, func(ctx context.Context, c rollout.Conn, s rollout.Script) (rollout.Reply, error) {
-		s.Text = regexp.MustCompile(`"(units|failed)":\[[^]]*\],`).ReplaceAllString(s.Text, "")
+		s.Text = regexp.MustCompile(`"(units|failed_units)":\[[^]]*\],`).ReplaceAllString(s.Text, "")
 		return c.Run(ctx, s)
 	}}
 }

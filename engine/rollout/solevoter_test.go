@@ -46,7 +46,7 @@ func TestLeavingHostsDoNotSlowStaging(t *testing.T) {
 			applyRun(b, runSerially)
 			for _, e := range b.Events() {
 				if e.Governor != nil {
-					pace[shrunk] += fmt.Sprintf("%s for %s\n", e.Governor.State, e.Governor.Slowed)
+					pace[shrunk] += fmt.Sprintf("%s for %s\n", e.Governor.State, e.Governor.SlowedFor)
 				}
 			}
 		})

@@ -110,7 +110,7 @@ func TestSurvivorsInSummary(t *testing.T) {
 				t.Errorf("%d voters: %+v", voters, got)
 			}
 			for _, h := range end.Hosts {
-				if h.Down == 0 || h.MemberDown >= h.Down || h.FailedProbes > 1 || voters == 1 && h.MemberDown+engine.Duration(h.FailedProbes) > 0 {
+				if h.DownFor == 0 || h.MemberDownFor >= h.DownFor || h.FailedProbes > 1 || voters == 1 && h.MemberDownFor+engine.Duration(h.FailedProbes) > 0 {
 					t.Errorf("%d voters: %+v", voters, h)
 				}
 			}

@@ -182,7 +182,7 @@ func (h *Host) endHold(script string) rollout.Reply {
 	}
 	if vars["whole"] != "" {
 		h.ended = nil
-	} else if h.hold != nil && h.hold.Kind == engine.RunHold && h.hold.Failed != nil {
+	} else if h.hold != nil && h.hold.Kind == engine.RunHold && h.hold.FailedUnits != nil {
 		h.ended = h.hold
 	}
 	h.hold, h.garbage, h.freed = nil, "", true

@@ -196,7 +196,7 @@ func (x settingDiff) settingSteps(t engine.Target) engine.Steps {
 		case engine.ReloadUnit, engine.RestartUnit:
 			name := string(a.Type) + " " + a.Unit
 			failed, u := before, *before.Unfinished
-			u.Failed = name
+			u.FailedAction = name
 			failed.Unfinished = &u
 			act := settingOrder{Run: t.Run, Action: name, Failed: &failed}
 			s.Act = append(s.Act, settingStep(t, name, act.scriptText("act"), !t.Desired.StopOnError))
@@ -228,7 +228,7 @@ func (x settingDiff) buildRecords(t engine.Target) (before, after resource.Recor
 			before.Unfinished.Touched = []string{"setting"}
 		}
 		if u := x.applied.Unfinished; u != nil && x.disk == x.want && u.Boot == t.Facts.BootID {
-			before.Unfinished.Failed = u.Failed // the write only adds services that must restart
+			before.Unfinished.FailedAction = u.FailedAction // the write only adds services that must restart
 		}
 	}
 	before.Unfinished.Restarts = x.dueRestarts(t)

@@ -113,7 +113,7 @@ func (s *setting) observeInto(seen *laws.Setting) {
 	switch {
 	case s.applied == nil:
 	case s.applied.Unfinished != nil:
-		seen.Pending, seen.Failed = wordOf(s.applied.Unfinished.Config), s.applied.Unfinished.Failed
+		seen.Pending, seen.Failed = wordOf(s.applied.Unfinished.Config), s.applied.Unfinished.FailedAction
 	default:
 		word := wordOf(s.applied.Config)
 		seen.Record = &word

@@ -115,7 +115,7 @@ func (h *Host) StartUnits() {
 // This person is responsible for the state of the host.
 func (h *Host) SetHold(hold *engine.Hold) {
 	h.site.withLock(func(time.Time) {
-		if h.hold != nil && h.hold.Kind == engine.RunHold && h.hold.Failed != nil {
+		if h.hold != nil && h.hold.Kind == engine.RunHold && h.hold.FailedUnits != nil {
 			h.ended = h.hold
 		}
 		h.hold, h.freed = hold, hold == nil
@@ -183,7 +183,7 @@ func (h *Host) State() (st State) {
 		if a := h.setting.applied; a != nil && a.Unfinished == nil {
 			st.Record = wordOf(a.Config)
 		} else if a != nil {
-			st.Failed = a.Unfinished.Failed
+			st.Failed = a.Unfinished.FailedAction
 		}
 	})
 	st.Matches = want.OS == nil || st.Booted == want.OS.Digest()

@@ -126,9 +126,9 @@ func newSettingDiff(d engine.Desired, f engine.Facts) (settingDiff, error) {
 	x.differs = old != x.want
 	x.drift = x.applied != nil && u == nil && was == x.want
 	x.actions, x.rule, x.class = actionsOf(x.want), "its name says so", "other files"
-	if u != nil && u.Failed != "" && u.Boot == f.BootID && !d.StopOnError && x.actions[0].Type != engine.NoAction {
+	if u != nil && u.FailedAction != "" && u.Boot == f.BootID && !d.StopOnError && x.actions[0].Type != engine.NoAction {
 		x.class = "failed action"
-		x.actions, x.rule = rebootActions(), "fallback: "+u.Failed+" did not work"
+		x.actions, x.rule = rebootActions(), "fallback: "+u.FailedAction+" did not work"
 	}
 	return x, nil
 }

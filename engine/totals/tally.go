@@ -46,9 +46,9 @@ func (t *Tally) AddEvent(e event.Event) {
 		t.hostNamed(e.Host).stopMemberAfterAll()
 	case e.Type == event.StagingGoverned && e.Governor != nil:
 		h := t.hostNamed(e.Host)
-		h.Slowed += e.Governor.Slowed
-		h.Paused += e.Governor.Paused
-		h.Fixed += e.Governor.Fixed
+		h.SlowedFor += e.Governor.SlowedFor
+		h.PausedFor += e.Governor.PausedFor
+		h.FixedFor += e.Governor.FixedFor
 	case e.Type == event.StepStarted || e.Type == event.StepProgress || e.Type == event.StepEnded:
 		h := t.hostNamed(e.Host)
 		if e.Cluster != "" {
@@ -76,7 +76,7 @@ func (t *Tally) addSample(cluster string, s event.Sample) {
 		return
 	}
 	c.Samples++
-	for _, host := range s.Down {
+	for _, host := range s.UnhealthyHosts {
 		h := t.hostNamed(host)
 		if h.runsOn { // it was not seen
 			continue
@@ -138,12 +138,12 @@ func (h *hostTally) addOutage(e event.Event) {
 	case e.Kind == engine.RebootStep && ended && e.Failure != nil:
 		h.downSince, h.memberDownSince, h.runsOn = time.Time{}, time.Time{}, false
 	case e.Kind == engine.BootStep && ended && e.Failure == nil:
-		h.Down += endAt(&h.downSince, e.Time)
+		h.DownFor += endAt(&h.downSince, e.Time)
 	case (e.Kind == engine.DefragStep || e.Kind == engine.RestartStep) && e.Type == event.StepStarted:
 		h.runsOn, h.answers = false, false
 		beginAt(&h.memberDownSince, e.Time)
 	case e.Kind == engine.DefragStep && ended, e.Kind == engine.EtcdStep && ended && e.Failure == nil:
-		h.MemberDown += endAt(&h.memberDownSince, e.Time)
+		h.MemberDownFor += endAt(&h.memberDownSince, e.Time)
 		h.answers = h.runsOn
 	}
 }

@@ -63,14 +63,14 @@ func TestTotalsOfAHost(t *testing.T) {
 		stepEvent(50, engine.DefragStep, event.StepStarted, nil),
 		stepEvent(52, engine.DefragStep, event.StepEnded, withFailure(engine.ActionFailure)),
 		stepEvent(60, engine.StageStep, event.StagingGoverned, func(e *event.Event) {
-			e.Governor = &engine.Governor{State: engine.GovernorEnded, Slowed: 7, Paused: 3, Fixed: 1}
+			e.Governor = &engine.Governor{State: engine.GovernorEnded, SlowedFor: 7, PausedFor: 3, FixedFor: 1}
 		}),
 	} {
 		tally.AddEvent(e)
 	}
 	want := []event.HostTotals{{
-		Host: "etcd-0", Cluster: "main", FetchedBytes: 150, FetchedAgainBytes: 8, BytesPerSecond: 10, Slowed: 7, Paused: 3, Fixed: 1,
-		Down: engine.Duration(10 * time.Second), MemberDown: engine.Duration(17 * time.Second),
+		Host: "etcd-0", Cluster: "main", FetchedBytes: 150, FetchedAgainBytes: 8, BytesPerSecond: 10, SlowedFor: 7, PausedFor: 3, FixedFor: 1,
+		DownFor: engine.Duration(10 * time.Second), MemberDownFor: engine.Duration(17 * time.Second),
 	}}
 	if got := endOf(&tally).Hosts; !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v\nwant %+v", got, want)
@@ -98,7 +98,7 @@ func TestOutageThatBeganEarlier(t *testing.T) {
 	}
 	tally.AddEvent(stepEvent(30, engine.BootStep, event.StepEnded, nil))
 	tally.AddEvent(stepEvent(35, engine.EtcdStep, event.StepEnded, nil))
-	want := event.HostTotals{Host: "etcd-0", Cluster: "main", Down: engine.Duration(20 * time.Second), MemberDown: engine.Duration(25 * time.Second)}
+	want := event.HostTotals{Host: "etcd-0", Cluster: "main", DownFor: engine.Duration(20 * time.Second), MemberDownFor: engine.Duration(25 * time.Second)}
 	if got := endOf(&tally).Hosts; !slices.Equal(got, []event.HostTotals{want}) {
 		t.Errorf("%+v\nwant %+v", got, want)
 	}
@@ -113,7 +113,7 @@ func TestMemberThatRunsOn(t *testing.T) {
 			e.Reboot = &engine.Reboot{Kind: engine.SoftReboot, Survival: engine.RestartsAfter}
 		}
 		unseen := func(second int) event.Event {
-			return event.Event{Type: event.EtcdSampled, Cluster: "main", Time: began.Add(time.Duration(second) * time.Second), Etcd: &event.Sample{Voters: 1, Down: []string{"etcd-0"}}}
+			return event.Event{Type: event.EtcdSampled, Cluster: "main", Time: began.Add(time.Duration(second) * time.Second), Etcd: &event.Sample{Voters: 1, UnhealthyHosts: []string{"etcd-0"}}}
 		}
 		warning := stepEvent(12, "", event.Warned, func(e *event.Event) { e.Reboot = &engine.Reboot{Kind: engine.FullReboot} })
 		for _, e := range []event.Event{
@@ -126,9 +126,9 @@ func TestMemberThatRunsOn(t *testing.T) {
 				tally.AddEvent(e)
 			}
 		}
-		want := event.HostTotals{Host: "etcd-0", Cluster: "main", Down: engine.Duration(10 * time.Second), MemberDown: engine.Duration(3 * time.Second), FailedProbes: 1}
+		want := event.HostTotals{Host: "etcd-0", Cluster: "main", DownFor: engine.Duration(10 * time.Second), MemberDownFor: engine.Duration(3 * time.Second), FailedProbes: 1}
 		if full {
-			want.MemberDown, want.FailedProbes = engine.Duration(18*time.Second), 2
+			want.MemberDownFor, want.FailedProbes = engine.Duration(18*time.Second), 2
 		}
 		if got := endOf(&tally).Hosts; !slices.Equal(got, []event.HostTotals{want}) {
 			t.Errorf("full %v: %+v\nwant %+v", full, got, want)
@@ -140,7 +140,7 @@ func TestMemberThatRunsOn(t *testing.T) {
 // answer for the cluster. A host without figures has no totals.
 func TestFailedSamples(t *testing.T) {
 	var tally totals.Tally
-	for _, s := range []event.Sample{{Voters: 3, Healthy: 2, Down: []string{"etcd-2"}}, {Voters: 3, Healthy: 3}, {Problems: []string{"no answer"}}, {Voters: 3, Healthy: 1, Down: []string{"etcd-1", "etcd-2"}}} {
+	for _, s := range []event.Sample{{Voters: 3, Healthy: 2, UnhealthyHosts: []string{"etcd-2"}}, {Voters: 3, Healthy: 3}, {Problems: []string{"no answer"}}, {Voters: 3, Healthy: 1, UnhealthyHosts: []string{"etcd-1", "etcd-2"}}} {
 		tally.AddEvent(event.Event{Type: event.EtcdSampled, Cluster: "main", Etcd: &s})
 	}
 	tally.AddEvent(stepEvent(1, engine.HoldStep, event.StepEnded, nil))

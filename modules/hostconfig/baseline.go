@@ -59,7 +59,7 @@ func newBaseline(f resource.ConfigFacts, boot resource.BootID, want resource.Con
 // changes of the write belong to classes that allow it, and no action failed: it
 // keeps the state of the kernel, such as its network and its parameters.
 func hasTakenEffect(u *resource.UnfinishedWrite, boot resource.BootID) bool {
-	return !boot.SharesKernel(u.Boot) || u.SoftIsEnough && u.Failed == "" && boot.IsSoftRebootOf(u.Boot)
+	return !boot.SharesKernel(u.Boot) || u.SoftIsEnough && u.FailedAction == "" && boot.IsSoftRebootOf(u.Boot)
 }
 
 func (b *baseline) markOwned(c resource.Config) {

@@ -98,8 +98,8 @@ func newConfigDiff(d engine.Desired, f engine.Facts, repair bool) (*configDiff, 
 	if x.diff, err = rules.Compare(compared, x.want, policy); err != nil {
 		return nil, err
 	}
-	if u := unfinishedWrite(x.facts.Applied); u != nil && u.Failed != "" && !hasTakenEffect(u, x.boot) && !d.StopOnError {
-		x.fallBack(u.Failed)
+	if u := unfinishedWrite(x.facts.Applied); u != nil && u.FailedAction != "" && !hasTakenEffect(u, x.boot) && !d.StopOnError {
+		x.fallBack(u.FailedAction)
 	}
 	return x, nil
 }

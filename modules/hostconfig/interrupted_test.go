@@ -122,7 +122,7 @@ func TestSoftRebootBeforeTheRecord(t *testing.T) {
 		compact, _ := c.Compact()
 		return &compact
 	}
-	fail := func(h *modelHost) { h.applied.Unfinished.Failed = "reload x.service" }
+	fail := func(h *modelHost) { h.applied.Unfinished.FailedAction = "reload x.service" }
 	for name, test := range map[string]struct {
 		earlier *resource.Config // an interrupted write before
 		config  *resource.Config

@@ -21,7 +21,7 @@ func (x *configDiff) addRecords(t engine.Target, w *hostWrite) {
 	w.failure = func(action string) []byte {
 		if failures[action] == nil {
 			u := *before.Unfinished
-			u.Failed = action
+			u.FailedAction = action
 			failed := before
 			failed.Unfinished = &u
 			failures[action] = record.Encode(failed)
@@ -112,7 +112,7 @@ func (x *configDiff) remainingOwned() []string {
 // isSoftEnough reports whether a soft reboot brings the changes of this write, and
 // those of earlier writes that are not in effect, into effect.
 func (x *configDiff) isSoftEnough() bool {
-	if u := unfinishedWrite(x.facts.Applied); u != nil && !hasTakenEffect(u, x.boot) && (!u.SoftIsEnough || u.Failed != "") {
+	if u := unfinishedWrite(x.facts.Applied); u != nil && !hasTakenEffect(u, x.boot) && (!u.SoftIsEnough || u.FailedAction != "") {
 		return false
 	}
 	if len(x.args.newArgs()) > 0 || !slices.Equal(x.args.argsDuringWrite(), x.args.argsAfterWrite()) {

@@ -22,7 +22,7 @@ func bootProblem(u osUpdate, f engine.Facts) error {
 	if hold == nil || hold.NotBooted == nil || f.BootState == "" {
 		return nil
 	}
-	if was := *hold.NotBooted; was.OS != u.digest || was.State != f.BootState {
+	if was := *hold.NotBooted; was.OS != u.digest || was.BootState != f.BootState {
 		return nil
 	}
 	return fmt.Errorf("run %s rebooted it into %s, and it came back with its old OS (%s); nothing in /boot has changed since, so another reboot would end in the same way; repair it (%s), or, to try again all the same: holdfast release --force --accept-units %s",

@@ -84,7 +84,7 @@ func TestKernelThatDoesNotFitIntoBoot(t *testing.T) {
 }
 
 func TestNoOtherRebootWhileBootIsTheSame(t *testing.T) {
-	failed := &engine.Hold{Run: "r1", Reason: "no space", NotBooted: &engine.NotBooted{OS: moduletest.V2, State: "s1"}}
+	failed := &engine.Hold{Run: "r1", Reason: "no space", NotBooted: &engine.NotBooted{OS: moduletest.V2, BootState: "s1"}}
 	u := osUpdate{digest: moduletest.V2}
 	for name, c := range map[string]struct {
 		facts engine.Facts
@@ -95,7 +95,7 @@ func TestNoOtherRebootWhileBootIsTheSame(t *testing.T) {
 		"changed":                 {engine.Facts{Hold: failed, BootState: "s2"}, false},
 		"not known":               {engine.Facts{Hold: failed}, false},
 		"no failure":              {engine.Facts{Hold: &engine.Hold{}, BootState: "s1"}, false},
-		"another OS":              {engine.Facts{Hold: &engine.Hold{NotBooted: &engine.NotBooted{OS: moduletest.V3, State: "s1"}}, BootState: "s1"}, false},
+		"another OS":              {engine.Facts{Hold: &engine.Hold{NotBooted: &engine.NotBooted{OS: moduletest.V3, BootState: "s1"}}, BootState: "s1"}, false},
 		"staged, and no room":     {engine.Facts{BootLacksBytes: 1, Deployments: []engine.Deployment{{Digest: moduletest.V2, Staged: true}}}, true},
 		"another staged, no room": {engine.Facts{BootLacksBytes: 1, Deployments: []engine.Deployment{{Digest: moduletest.V3, Staged: true}}}, false},
 	} {

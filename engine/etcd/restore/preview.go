@@ -14,13 +14,13 @@ type Preview struct {
 
 // PreviewHost is a host of the cluster with its data.
 type PreviewHost struct {
-	Host     string       `json:"host"`
-	Problem  string       `json:"problem,omitempty"` // why its data are not known
-	Running  bool         `json:"running"`           // etcd runs there
-	Lost     bool         `json:"lost"`              // a person has said that it is lost
-	Replaced bool         `json:"replaced"`          // its data are of a cluster that an earlier restore has replaced
-	Cluster  string       `json:"cluster,omitempty"` // ID of the cluster of its data
-	Data     *PreviewData `json:"data,omitempty"`    // its data; missing: it has none that can be used
+	Host      string       `json:"host"`
+	Problem   string       `json:"problem,omitempty"`    // why its data are not known
+	Running   bool         `json:"running"`              // etcd runs there
+	Lost      bool         `json:"lost"`                 // a person has said that it is lost
+	Replaced  bool         `json:"replaced"`             // its data are of a cluster that an earlier restore has replaced
+	ClusterID string       `json:"cluster_id,omitempty"` // ID of the cluster of its data
+	Data      *PreviewData `json:"data,omitempty"`       // its data; missing: it has none that can be used
 }
 
 // PreviewData are data that a restore can use: those of a host, or a snapshot.
@@ -46,7 +46,7 @@ func NewPreview(s State, f Forecast, saved []Source) Preview {
 }
 
 func (s State) previewHost(h Host) PreviewHost {
-	out := PreviewHost{Host: h.Name, Problem: h.Unreachable, Running: h.Running, Lost: s.IsLost(h.Name), Replaced: h.Replaced, Cluster: h.DataCluster}
+	out := PreviewHost{Host: h.Name, Problem: h.Unreachable, Running: h.Running, Lost: s.IsLost(h.Name), Replaced: h.Replaced, ClusterID: h.DataCluster}
 	switch {
 	case h.Unreachable != "" || !h.HasData || h.Replaced:
 	case h.Unread != "":

@@ -8,7 +8,7 @@ fi
 has_part "$old" "$own" || refuse_held
 if [ -n "$notbooted" ]; then
 	failed="$failed
-\"not_booted\":{\"os\":\"$notbooted\",\"state\":\"$(print_boot_state)\"},"
+\"not_booted\":{\"os\":\"$notbooted\",\"boot_state\":\"$(print_boot_state)\"},"
 fi
 while IFS= read -r line; do
 	case $line in

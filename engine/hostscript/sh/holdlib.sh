@@ -28,7 +28,7 @@ if hold_exists; then old=$(cat "$file" 2>/dev/null) || [ -n "$shown" ] || refuse
 
 # stopped lists the helpers that ran before the host was held.
 stopped=
-if has_part "$old" '"stopped":['; then
-	stopped=${old#*'"stopped":['}
+if has_part "$old" '"stopped_units":['; then
+	stopped=${old#*'"stopped_units":['}
 	stopped=${stopped%%]*}
 fi

@@ -30,7 +30,7 @@ if hold_exists; then
 		sync "$dir"
 	fi
 	# The hold of a run tells how the host was before the disruption.
-	if [ -z "$whole" ] && [ -n "$shown" ] && has_part "$old" '"kind":"run"' && has_part "$old" '"failed":['; then
+	if [ -z "$whole" ] && [ -n "$shown" ] && has_part "$old" '"kind":"run"' && has_part "$old" '"failed_units":['; then
 		rm -rf "$unproven"
 		mv -fT "$file" "$unproven"
 	else

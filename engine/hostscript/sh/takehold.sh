@@ -66,7 +66,7 @@ until=
 {
 	printf '{\n%s\n"acquired":"%s",\n' "$head" "$acquired"
 	if [ -n "$expires" ]; then printf '"expires":"%s",\n' "$expires"; fi
-	if [ -n "$stopped" ]; then printf '"stopped":[%s],\n' "$stopped"; fi
+	if [ -n "$stopped" ]; then printf '"stopped_units":[%s],\n' "$stopped"; fi
 	if [ -n "$bootid" ]; then printf '"boot":"%s",\n' "$bootid"; fi
 	printf '"renewed":"%s"\n}\n' "$(format_time "$now")"
 } >"$tmp"

@@ -102,9 +102,9 @@ type Totals struct {
 // Add adds the end of a staging.
 func (t *Totals) Add(g engine.Governor) {
 	t.stagings++
-	t.slowed += g.Slowed
-	t.paused += g.Paused
-	t.fixed += g.Fixed
+	t.slowed += g.SlowedFor
+	t.paused += g.PausedFor
+	t.fixed += g.FixedFor
 }
 
 // Format returns the line of the summary about a cluster.

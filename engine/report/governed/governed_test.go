@@ -78,12 +78,12 @@ func TestTotals(t *testing.T) {
 	if got := totals.Format("main"); got != "" {
 		t.Error(got)
 	}
-	totals.Add(engine.Governor{State: engine.GovernorEnded, Slowed: engine.Duration(20 * time.Second), Paused: engine.Duration(5 * time.Second)})
-	totals.Add(engine.Governor{State: engine.GovernorEnded, Slowed: engine.Duration(20 * time.Second)})
+	totals.Add(engine.Governor{State: engine.GovernorEnded, SlowedFor: engine.Duration(20 * time.Second), PausedFor: engine.Duration(5 * time.Second)})
+	totals.Add(engine.Governor{State: engine.GovernorEnded, SlowedFor: engine.Duration(20 * time.Second)})
 	if got, want := totals.Format("main"), "  etcd main: staging was slowed for 40s and paused for 5s in 3 stagings\n"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	totals.Add(engine.Governor{State: engine.GovernorEnded, Fixed: engine.Duration(time.Minute)})
+	totals.Add(engine.Governor{State: engine.GovernorEnded, FixedFor: engine.Duration(time.Minute)})
 	if got, want := totals.Format("main"), "  etcd main: staging was slowed for 40s and paused for 5s, and had a slow, fixed pace for 1m0s in 4 stagings\n"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}

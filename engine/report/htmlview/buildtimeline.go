@@ -143,7 +143,7 @@ func (v *View) buildRow(s scale, r summary.HostResult) timelineRow {
 	for _, x := range []struct {
 		text string
 		time engine.Duration
-	}{{"slowed for ", r.Slowed}, {"paused for ", r.Paused}, {"at a fixed pace for ", r.Fixed}} {
+	}{{"slowed for ", r.SlowedFor}, {"paused for ", r.PausedFor}, {"at a fixed pace for ", r.FixedFor}} {
 		if x.time > 0 {
 			parts = append(parts, x.text+termtext.FormatDuration(x.time))
 		}
@@ -151,8 +151,8 @@ func (v *View) buildRow(s scale, r summary.HostResult) timelineRow {
 	switch {
 	case r.NotBack:
 		parts = append(parts, "not back since its reboot")
-	case r.Down > 0:
-		parts = append(parts, "down for "+termtext.FormatDuration(r.Down))
+	case r.DownFor > 0:
+		parts = append(parts, "down for "+termtext.FormatDuration(r.DownFor))
 	}
 	switch {
 	case r.StillHeld:

@@ -83,7 +83,7 @@ func (v *View) followEtcd(e event.Event) {
 		case p.voters == 0:
 			continue
 		default:
-			p.away = slices.Sorted(slices.Values(slices.Concat(w.Sample.Down, w.DownHosts())))
+			p.away = slices.Sorted(slices.Values(slices.Concat(w.Sample.UnhealthyHosts, w.DownHosts())))
 			p.away = slices.Compact(p.away)
 		}
 		v.clusterNamed(name).addVoters(p)

@@ -167,7 +167,7 @@ func TestClusterWithoutAnAnswer(t *testing.T) {
 			"<td>08:02:00</td><td>no answer at the last event</td><td>at least 3m0s</td><td>not known</td><td>not known</td>",
 			`<path d="M0.0 0.0H400.0"/>`,
 		}},
-		"in the middle": {[]event.Sample{healthy, silent, {Voters: 3, Healthy: 2, Quorum: 2, Down: []string{"etcd-1"}}}, []string{
+		"in the middle": {[]event.Sample{healthy, silent, {Voters: 3, Healthy: 2, Quorum: 2, UnhealthyHosts: []string{"etcd-1"}}}, []string{
 			"2 of 3 voters were healthy at the least while a member answered (quorum 2, 2 samples, 1 more unanswered at 08:01:00).",
 			"<td>08:01:00</td><td>08:02:00</td><td>60 s</td><td>not known</td><td>not known</td>",
 			`<path d="M0.0 0.0H333.3M666.7 33.3H1000"/>`,

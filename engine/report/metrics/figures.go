@@ -70,11 +70,11 @@ func (f Figures) collect() collector {
 	if f.End != nil {
 		c.addLatencies(f.End.Latency)
 		for _, h := range f.End.Hosts {
-			if h.Cluster != "" && h.MemberDown > 0 {
-				c.addDuration(memberAway, h.MemberDown, h.Cluster, h.Host)
+			if h.Cluster != "" && h.MemberDownFor > 0 {
+				c.addDuration(memberAway, h.MemberDownFor, h.Cluster, h.Host)
 			}
-			if h.Down > 0 {
-				c.addDuration(hostDown, h.Down, h.Host)
+			if h.DownFor > 0 {
+				c.addDuration(hostDown, h.DownFor, h.Host)
 			}
 		}
 	}

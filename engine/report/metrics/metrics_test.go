@@ -61,7 +61,7 @@ func nightlyFigures() metrics.Figures {
 		End: &event.RunEnd{
 			Latency: []event.MemberLatency{{Cluster: "main", Host: "etcd-0", Idle: point(0.002, 0.004), Worst: point(0.02, 0.04)}},
 			Hosts: []event.HostTotals{
-				{Host: "etcd-0", Cluster: "main", Down: engine.Duration(61500 * time.Millisecond), MemberDown: engine.Duration(75 * time.Second)},
+				{Host: "etcd-0", Cluster: "main", DownFor: engine.Duration(61500 * time.Millisecond), MemberDownFor: engine.Duration(75 * time.Second)},
 				{Host: "w-3", FetchedBytes: 1},
 			},
 		},

@@ -27,7 +27,7 @@ func (m *member) runStep(host, name string, took time.Duration, f *engine.Failur
 
 func (m *member) addSample(healthy int, down ...string) {
 	m.s.At = m.at
-	m.s.AddEvent(event.Event{Type: event.EtcdSampled, Cluster: "main", Etcd: &event.Sample{Voters: 3, Healthy: healthy, Quorum: 2, Down: down}})
+	m.s.AddEvent(event.Event{Type: event.EtcdSampled, Cluster: "main", Etcd: &event.Sample{Voters: 3, Healthy: healthy, Quorum: 2, UnhealthyHosts: down}})
 }
 
 // addUnanswered makes a sample that no member answered, some seconds after the event before it.

@@ -128,7 +128,7 @@ func (s *Summary) Format() string {
 func writeHostRows(b io.Writer, hosts []HostResult) {
 	rows := [][]string{{"  HOST", "FETCHED", "STAGED IN", "DOWN FOR", "HELD FOR", "OUTCOME", "CHANGES"}}
 	for _, h := range hosts {
-		away, held := durationOrDash(h.Down), durationOrDash(h.HeldFor)
+		away, held := durationOrDash(h.DownFor), durationOrDash(h.HeldFor)
 		if h.NotBack {
 			away = "not back"
 		}
@@ -185,7 +185,7 @@ func writeExtremes(b *strings.Builder, hosts []HostResult) {
 		of   func(HostResult) engine.Duration
 	}{
 		{"staged in", func(h HostResult) engine.Duration { return h.StagedIn }},
-		{"down for", func(h HostResult) engine.Duration { return h.Down }},
+		{"down for", func(h HostResult) engine.Duration { return h.DownFor }},
 		{"held for", func(h HostResult) engine.Duration { return h.HeldFor }},
 	} {
 		with := slices.DeleteFunc(slices.Clone(hosts), func(h HostResult) bool { return column.of(h) <= 0 })

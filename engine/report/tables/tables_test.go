@@ -82,7 +82,7 @@ func TestTables(t *testing.T) {
 				{ID: "20261121-075000-0004", Site: "berlin", Holder: "ann@bastion", Started: reporttest.Began, Last: reporttest.Began, Cluster: "main", End: &event.RunEnd{}},
 				{ID: "20261121-074000-0005", Site: "berlin", Holder: "ann@bastion", Started: reporttest.Began, Last: reporttest.Began, Cluster: "main", End: &event.RunEnd{Exit: engine.ExitStopped, Verdict: engine.Verdict{Findings: engine.Findings{Stopped: true, Failures: []engine.Failure{{Cause: "no leader"}}}}}},
 				{ID: "20261121-073000-0006", Site: "berlin", Holder: "ann@bastion", Started: reporttest.Began, Last: reporttest.Began, Cluster: "main"},
-				{ID: "20261121-070000-0002", Site: "berlin", Holder: "ann@bastion", Started: reporttest.Began.Add(-time.Hour), Last: reporttest.Began.Add(-time.Hour), Steps: map[string]string{"etcd-1": "wait for boot"}},
+				{ID: "20261121-070000-0002", Site: "berlin", Holder: "ann@bastion", Started: reporttest.Began.Add(-time.Hour), Last: reporttest.Began.Add(-time.Hour), LastSteps: map[string]string{"etcd-1": "wait for boot"}},
 			})
 		},
 	} {

@@ -34,15 +34,15 @@ func TestStatusOfConfigs(t *testing.T) {
 
 // TestStatusOfKubernetes shows nodes that take no work, an API that does not answer, and a missing right.
 func TestStatusOfKubernetes(t *testing.T) {
-	cordoned := &kubefacts.NodeState{Cluster: "main", Node: "n", Absence: kubefacts.Cordoned, Text: "its node is cordoned"}
-	unknown := &kubefacts.NodeState{Cluster: "edge", Problem: "the API of Kubernetes cluster edge does not tell: listing the nodes: connection refused"}
+	cordoned := &kubefacts.NodeState{Kubernetes: "main", Node: "n", Absence: kubefacts.Cordoned, Text: "its node is cordoned"}
+	unknown := &kubefacts.NodeState{Kubernetes: "edge", Problem: "the API of Kubernetes cluster edge does not tell: listing the nodes: connection refused"}
 	s := engine.Status{
 		Site:  "berlin",
 		Pools: []engine.PoolStatus{{Name: "worker", Total: 4, Counts: map[engine.HostState]int{engine.Updated: 4}, Complete: true}}, Complete: true,
 		Hosts: []engine.HostStatus{
 			{Host: "worker-01", State: engine.Updated, Node: cordoned},
 			{Host: "worker-02", State: engine.Updated, Node: cordoned},
-			{Host: "worker-03", State: engine.Updated, Node: &kubefacts.NodeState{Cluster: "main", Node: "worker-03"}},
+			{Host: "worker-03", State: engine.Updated, Node: &kubefacts.NodeState{Kubernetes: "main", Node: "worker-03"}},
 			{Host: "edge-1", State: engine.Updated, Node: unknown},
 		},
 		Kubernetes: []engine.KubernetesStatus{

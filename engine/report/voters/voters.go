@@ -148,7 +148,7 @@ func (w *Watch) addAnswer(s event.Sample, at time.Time) {
 // withoutUnseen returns the sample as if the members that run on during a reboot had answered it as before.
 func (w *Watch) withoutUnseen(s event.Sample) event.Sample {
 	var down []string
-	for _, host := range s.Down {
+	for _, host := range s.UnhealthyHosts {
 		if _, runsOn := w.runsOn[host]; !runsOn {
 			down = append(down, host)
 			continue
@@ -161,7 +161,7 @@ func (w *Watch) withoutUnseen(s event.Sample) event.Sample {
 			s.Leader = host
 		}
 	}
-	s.Down = down
+	s.UnhealthyHosts = down
 	return s
 }
 
@@ -190,7 +190,7 @@ func (w *Watch) DownHosts() []string { return slices.Sorted(maps.Keys(w.down)) }
 // the run has taken down.
 func (w *Watch) HealthyVoters() int {
 	down := map[string]bool{}
-	for _, host := range slices.Concat(w.Sample.Down, w.DownHosts()) {
+	for _, host := range slices.Concat(w.Sample.UnhealthyHosts, w.DownHosts()) {
 		down[host] = true
 	}
 	return min(w.Sample.Healthy, max(0, w.Sample.Voters-len(down)))

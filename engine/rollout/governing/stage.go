@@ -159,6 +159,6 @@ func (g *Stage) emitEnd() {
 	g.addStateTime()
 	g.emitGovernor(engine.Governor{
 		State: engine.GovernorEnded, Levers: g.levers, Members: g.watch.Report(),
-		Slowed: g.totalOf(engine.GovernorSlowed), Paused: g.totalOf(engine.GovernorPaused), Fixed: g.totalOf(engine.GovernorFixed),
+		SlowedFor: g.totalOf(engine.GovernorSlowed), PausedFor: g.totalOf(engine.GovernorPaused), FixedFor: g.totalOf(engine.GovernorFixed),
 	})
 }

@@ -84,7 +84,7 @@ func TestRateIsLowered(t *testing.T) {
 	if states := r.stateNames(); states != "free slowed ended" {
 		t.Errorf("states %s", states)
 	}
-	if end := r.events[len(r.events)-1]; r.rates[len(r.rates)-2] != governor.FloorRate || end.Slowed < engine.Duration(90*time.Second) || end.Paused > 0 {
+	if end := r.events[len(r.events)-1]; r.rates[len(r.rates)-2] != governor.FloorRate || end.SlowedFor < engine.Duration(90*time.Second) || end.PausedFor > 0 {
 		t.Errorf("%+v, rates %v", end, r.rates)
 	}
 }
@@ -138,7 +138,7 @@ func TestDiskRateFailsLater(t *testing.T) {
 			reports = append(reports, e.Levers[1].InForce)
 		}
 	}
-	if end := r.events[len(r.events)-1]; !slices.Equal(reports, []bool{true, false, true}) || end.Slowed == 0 || end.Slowed+end.Paused > engine.Duration(110*time.Second) {
+	if end := r.events[len(r.events)-1]; !slices.Equal(reports, []bool{true, false, true}) || end.SlowedFor == 0 || end.SlowedFor+end.PausedFor > engine.Duration(110*time.Second) {
 		t.Errorf("reports %v, %+v", reports, end)
 	}
 }
@@ -160,7 +160,7 @@ func TestLeverFailsLater(t *testing.T) {
 	}
 	r.stageFor(t, 4*time.Minute, time.Hour)
 	end := r.events[len(r.events)-1]
-	if lever := end.Levers[0]; lever.InForce || lever.Reason != "the staging cannot join its cgroup" || end.Slowed+end.Paused > engine.Duration(time.Minute) {
+	if lever := end.Levers[0]; lever.InForce || lever.Reason != "the staging cannot join its cgroup" || end.SlowedFor+end.PausedFor > engine.Duration(time.Minute) {
 		t.Errorf("%+v", end)
 	}
 }
@@ -193,7 +193,7 @@ func TestBlindStagingHasAFixedPace(t *testing.T) {
 			t.Fatalf("%+v", p)
 		}
 	}
-	if end := r.events[len(r.events)-1]; r.stateNames() != "free fixed ended" || end.Fixed < engine.Duration(55*time.Second) || end.Slowed+end.Paused > 0 {
+	if end := r.events[len(r.events)-1]; r.stateNames() != "free fixed ended" || end.FixedFor < engine.Duration(55*time.Second) || end.SlowedFor+end.PausedFor > 0 {
 		t.Errorf("%s: %+v", r.stateNames(), end)
 	}
 	if len(r.warned) != 1 || !strings.HasSuffix(r.warned[0], "; set the block metrics of the cluster, or governor = false") {

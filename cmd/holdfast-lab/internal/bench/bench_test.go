@@ -127,7 +127,7 @@ func TestVerdictIsCertain(t *testing.T) {
 func TestReadEvents(t *testing.T) {
 	const events = `{"type":"stage-started","time":"2026-11-23T03:00:00Z"}
 {"type":"staging-governed","governor":{"state":"slowed","stop_reason":"latency"}}
-{"type":"staging-governed","governor":{"state":"ended","slowed":"3s","paused":"1s"}}
+{"type":"staging-governed","governor":{"state":"ended","slowed_for":"3s","paused_for":"1s"}}
 {"type":"stage-ended","time":"2026-11-23T03:00:20Z"}
 {"type":"step-ended","failure":{"cause":"no space"}}
 `

@@ -20,7 +20,7 @@ func (m *moments) readEvents(from io.Reader) (cause string, err error) {
 			m.staged = e.Time
 		case e.Type == event.StagingGoverned && e.Governor != nil:
 			m.stopped = cmp.Or(e.Governor.StopReason, m.stopped)
-			m.slowed, m.paused = time.Duration(e.Governor.Slowed), time.Duration(e.Governor.Paused) // 0 in events before the end of the staging
+			m.slowed, m.paused = time.Duration(e.Governor.SlowedFor), time.Duration(e.Governor.PausedFor) // 0 in events before the end of the staging
 		}
 	})
 	return cause, err
