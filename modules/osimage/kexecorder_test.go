@@ -164,5 +164,5 @@ func TestShellcheckOfAKexec(t *testing.T) {
 		t.Fatal("the script has no job")
 	}
 	shelltest.Check(t, "order", script)
-	shelltest.Check(t, "job", "asked=1000\n"+strings.ReplaceAll(job, `'\''`, "'"))
+	shelltest.Check(t, "job", "asked=1000 member=yes\n"+strings.ReplaceAll(job, `'\''`, "'"))
 }

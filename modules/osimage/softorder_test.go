@@ -214,5 +214,5 @@ func TestShellcheckOfASoftReboot(t *testing.T) {
 		t.Fatal("the script has no job")
 	}
 	shelltest.Check(t, "finalize", script)
-	shelltest.Check(t, "job", "asked=1000\n"+strings.ReplaceAll(job, `'\''`, "'"))
+	shelltest.Check(t, "job", "asked=1000 member=yes\n"+strings.ReplaceAll(job, `'\''`, "'"))
 }
