@@ -70,19 +70,22 @@ func (k Keeper) Each(hosts []string, do func(host string)) {
 
 // Reading is the hold of a host at one moment.
 type Reading struct {
-	Facts engine.Facts // only the host, its hold, and the reasons why it is unreachable or its hold cannot be read
+	Facts engine.Facts // only the host, its hold and clock, and the reasons why it is unreachable or its hold cannot be read
 	Text  string       // content of the hold file
 }
 
 // Read reads the hold of a host. An error means that the host cannot be reached.
 func (k Keeper) Read(ctx context.Context, host string) (Reading, error) {
 	r := Reading{Facts: engine.Facts{Host: host}}
-	reply, err := k.Run(ctx, host, Script{ReadScript, hostscript.HoldProbeScript(), k.readTimeout()})
+	reply, err := k.Run(ctx, host, Script{ReadScript, hostscript.ClockProbeScript(), k.readTimeout()})
 	if err != nil {
 		r.Facts.Unreachable = err.Error()
 		return r, err
 	}
-	r.Text = reply.Stdout
+	reply, r.Facts.Clock = hostscript.CutClock(reply)
+	if r.Text = reply.Stdout; !r.Facts.Clock.IsZero() {
+		r.Facts.GatheredAt = k.now()
+	}
 	r.Facts.Hold, r.Facts.HoldProblem = hostscript.ReadHold(reply)
 	return r, nil
 }

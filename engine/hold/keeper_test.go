@@ -131,7 +131,7 @@ func TestReadAll(t *testing.T) {
 	t.Parallel()
 	k := hold.Keeper{Run: func(_ context.Context, host string, s hold.Script) (engine.Output, error) {
 		switch {
-		case s.Purpose != hold.ReadScript || s.Text != hostscript.HoldProbeScript():
+		case s.Purpose != hold.ReadScript || s.Text != hostscript.ClockProbeScript():
 			return engine.Output{}, fmt.Errorf("another script: %s", s.Purpose)
 		case host == "held":
 			return engine.Output{Stdout: theirHold}, nil

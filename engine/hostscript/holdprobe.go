@@ -7,6 +7,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"time"
 
 	"holdfast/engine"
 	"holdfast/engine/textutil"
@@ -69,6 +70,20 @@ const NoHold = 3
 // with NoHold. Every probe of a host includes this script.
 func HoldProbeScript() string {
 	return Assign([][2]string{{"file", engine.HoldPath}, {"most", strconv.Itoa(MaxHold + 1)}}) + probeHoldScript
+}
+
+// ClockProbeScript is HoldProbeScript with the host's clock in a first line, "clock SECONDS".
+func ClockProbeScript() string { return `echo "clock $(date -u +%s)"` + "\n" + HoldProbeScript() }
+
+// CutClock returns the output of a ClockProbeScript as one of a HoldProbeScript, and the host's clock; zero: not known.
+func CutClock(out engine.Output) (engine.Output, time.Time) {
+	line, rest, _ := strings.Cut(out.Stdout, "\n")
+	seconds, err := strconv.ParseInt(strings.TrimPrefix(line, "clock "), 10, 64)
+	if !strings.HasPrefix(line, "clock ") || err != nil {
+		return out, time.Time{}
+	}
+	out.Stdout = rest
+	return out, time.Unix(seconds, 0).UTC()
 }
 
 // UnprovenProbeScript is HoldProbeScript for UnprovenPath.

@@ -291,6 +291,12 @@ func TestOnlyTheHoldThatWasReadIsExtended(t *testing.T) {
 	if lasts := extended.Expires.Sub(extended.Renewed); lasts != 2*time.Hour {
 		t.Errorf("lasts %s", lasts)
 	}
+	text, err := os.ReadFile(b.root + engine.HoldPath)
+	check(t, err)
+	shorter := hostscript.TakeHoldScript(h, engine.TakeHold{For: hour, Digest: resource.Digest(text)}, time.Time{})
+	if kept := readHold(t, b.mustRun(shorter)); !kept.Expires.Equal(extended.Expires) {
+		t.Errorf("an extension changes the end %s to %s", extended.Expires, kept.Expires)
+	}
 	later := b.mustRun(hostscript.HoldScript(h, 3*hour, "", nil)) // by another command
 	if again := readHold(t, b.mustRun(extend)); !again.Expires.Equal(readHold(t, later).Expires) {
 		t.Errorf("a repeated extension changes the end %s to %s", readHold(t, later).Expires, again.Expires)

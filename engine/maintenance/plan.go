@@ -138,9 +138,12 @@ func (r Request) planHold(refusal string, s Site, host string) engine.HostMainte
 	return m
 }
 
-// planExtension never shortens a hold.
+// planExtension never shortens a hold. It lasts from the clock of the host or of the bastion, at which it is now, whichever is later.
 func (r Request) planExtension(o Observed, now time.Time) engine.HostMaintenance {
 	st := standing.View{}.JudgeFacts(o.Facts)
+	if o.Facts.Clock.After(now) {
+		now = o.Facts.Clock
+	}
 	switch {
 	case st.Kind == standing.Unreached:
 		return leaveAlone(engine.UnreachableFailure, st.Problem)

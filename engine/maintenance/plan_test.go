@@ -159,3 +159,26 @@ func TestNobodyTouchesAStrangersHold(t *testing.T) {
 		}
 	})
 }
+
+// TestExtensionByTheClockOfTheHost: a host whose clock is ahead ends its holds by that clock.
+func TestExtensionByTheClockOfTheHost(t *testing.T) {
+	hold := engine.Hold{Kind: engine.MaintenanceHold, Holder: ann, Bastion: here, Run: "m-1", Reason: "fans"}
+	for _, c := range []struct {
+		ahead, left time.Duration
+		step        string
+	}{
+		{24 * time.Hour, time.Hour, "extend hold"},
+		{24 * time.Hour, 3 * time.Hour, ""},
+		{0, time.Hour, "extend hold"},
+		{-24 * time.Hour, time.Hour, "extend hold"},
+		{-24 * time.Hour, 27 * time.Hour, ""},
+	} {
+		h := hold
+		h.Expires = now.Add(c.ahead + c.left)
+		seen := maintenance.Observed{Facts: engine.Facts{Host: "w-1", Hold: &h, Clock: now.Add(c.ahead), GatheredAt: now}, Text: "{}"}
+		r := maintenance.Request{Action: engine.ExtendHolds, Hosts: []string{"w-1"}, Holder: ann, Bastion: here, For: engine.Duration(2 * time.Hour)}
+		if m := maintenance.NewPlan(r, holdsOf(seen), now).Hosts[0]; stepOf(m) != c.step {
+			t.Errorf("%+v: %+v", c, m)
+		}
+	}
+}

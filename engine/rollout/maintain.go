@@ -192,9 +192,9 @@ func (r *stepRunner) endHold(ctx context.Context, host string, e engine.EndHold)
 const runPause = 5 * time.Second
 
 // awaitRuns waits until no run that is under way holds one of the hosts. The hold of a run that has failed or expired ends only by
-// another run, or by a person. A host that does not answer may be rebooted by the run that held it, until that hold has expired.
+// another run, or by a person. A host that does not answer may be rebooted by the run that held it, until that hold has expired by the clocks of both.
 func (m *maintainer) awaitRuns(ctx context.Context, hosts []string) {
-	told, holders := "", map[string]*engine.Hold{}
+	told, holders := "", map[string]engine.Facts{}
 	for {
 		var busy []string
 		for _, r := range m.steps.keepHoldsOfPeople().ReadAll(ctx, hosts) {
@@ -203,12 +203,12 @@ func (m *maintainer) awaitRuns(ctx context.Context, hosts []string) {
 			switch {
 			case st.Kind == standing.Unreached: // the run that held it may reboot it
 			case st.Kind == standing.HeldByRun && !st.HasFailed():
-				holders[name] = st.Hold
+				holders[name] = r.Facts
 			default:
-				holders[name] = nil
+				delete(holders, name)
 			}
-			if h := holders[name]; h != nil && !h.Expired(m.steps.Clock.Now()) {
-				busy = append(busy, name+" ("+h.String()+")")
+			if f, held := holders[name]; held && f.At(m.steps.Clock.Now()).Expiry() != engine.HoldExpired {
+				busy = append(busy, name+" ("+f.Hold.String()+f.DescribeClockSkew()+")")
 			}
 		}
 		if len(busy) == 0 {

@@ -533,6 +533,42 @@ func TestHoldWaitsNotForARunThatHasEnded(t *testing.T) {
 	})
 }
 
+// TestHoldWaitsByBothClocks: the clock of the host is behind or ahead. A person waits as long as the hold of the run lasts, also while
+// the host does not answer.
+func TestHoldWaitsByBothClocks(t *testing.T) {
+	for _, skew := range []time.Duration{-3 * time.Hour, 0, 3 * time.Hour} {
+		synctest.Test(t, func(t *testing.T) {
+			site := newSite(workerFleet(1, setMaxUnavailable(1)))
+			ann, run := site.Bastion("person-1"), site.Bastion("run-1")
+			host := site.Host("worker-0")
+			host.Change(func(t *simulator.Traits) { t.Skew, t.NoReturn = skew, true })
+			var ended time.Time
+			var waiting sync.WaitGroup
+			looked := false
+			run.Watch = func(e event.Event) {
+				if e.Type == event.StepStarted && e.Step == "reboot" && !looked {
+					looked = true
+					waiting.Go(func() {
+						r := holdWorkers("worker-0")
+						r.Wait = true
+						maintainBy(ann, r)
+						ended = time.Now()
+					})
+				}
+			}
+			applyRun(run)
+			waiting.Wait()
+			over := host.Hold().Expires.Add(-skew) // true time at which the clock of the host is at the end
+			if now := host.Hold().Expires; now.After(over) {
+				over = now
+			}
+			if ended.Before(over.Add(-2*time.Minute)) || ended.After(over.Add(5*time.Minute)) {
+				t.Errorf("%s: the hold is over at %s, and the person waited until %s", skew, over, ended)
+			}
+		})
+	}
+}
+
 // TestHoldWaitsForARun: with Wait, a host of a run is held as soon as the run has released it.
 func TestHoldWaitsForARun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -2,6 +2,7 @@ package simulator
 
 import (
 	"encoding/json"
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -76,10 +77,12 @@ func (h *Host) clockTime(now time.Time) time.Time {
 func (h *Host) runHoldScript(b *Bastion, s hold.Script, now time.Time) (reply rollout.Reply, known bool) {
 	switch s.Purpose {
 	case hold.ReadScript:
-		if !h.isHeld() {
-			return rollout.Reply{Code: hostscript.NoHold}, true
+		reply := rollout.Reply{Code: hostscript.NoHold}
+		if h.isHeld() {
+			reply = h.printHold(0)
 		}
-		return h.printHold(0), true
+		reply.Stdout = fmt.Sprintf("clock %d\n%s", h.clockTime(now).Unix(), reply.Stdout)
+		return reply, true
 	case hold.CheckScript:
 		return h.checkHold(b.holdOwner(), s.Text), true
 	case hold.TakeScript:
@@ -123,7 +126,11 @@ func (h *Host) takeHold(b *Bastion, script string, now time.Time) rollout.Reply 
 		b.law().CheckUnfinished(&h.law, note.Targets)
 		h.memory.rollout = note
 	}
-	return h.writeHold(owner.Run, head, lasts, holdTimes{now: h.clockTime(now), later: h.laterTime(now, vars["sent"])})
+	times := holdTimes{now: h.clockTime(now), later: h.laterTime(now, vars["sent"])}
+	if vars["shown"] != "" && lasts > 0 {
+		lasts = max(lasts, h.hold.Expires.Sub(times.later))
+	}
+	return h.writeHold(owner.Run, head, lasts, times)
 }
 
 // hasHead reports whether the hold differs from the head of a new one only in its times.
@@ -210,11 +217,7 @@ func (h *Host) isHeld() bool { return h.hold != nil || h.garbage != "" }
 type holdTimes struct{ now, later time.Time }
 
 func (h *Host) laterTime(now time.Time, sent string) time.Time {
-	later := h.clockTime(now)
-	if at := time.Unix(0, 0).Add(parseSeconds(sent)).UTC(); at.After(later) {
-		later = at
-	}
-	return later
+	return slices.MaxFunc([]time.Time{h.clockTime(now), time.Unix(0, 0).Add(parseSeconds(sent)).UTC()}, time.Time.Compare)
 }
 
 func (h *Host) writeHold(run string, hold engine.Hold, lasts time.Duration, at holdTimes) rollout.Reply {

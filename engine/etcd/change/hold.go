@@ -188,9 +188,7 @@ func (r *Run) readHold(ctx context.Context, host string) (engine.Facts, error) {
 	if err != nil {
 		return engine.Facts{}, err
 	}
-	facts := reading.Facts
-	facts.GatheredAt, facts.Clock = time.Now(), time.Now().Add(r.clocks[host].ahead)
-	return facts, nil
+	return reading.Facts, nil
 }
 
 func (r *Run) keepHolds() hold.Keeper { return hold.Keeper{Run: r.runHoldScript, Owner: r.Owner} }

@@ -3,6 +3,7 @@ package change
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -372,7 +373,7 @@ func (h *heldHosts) Run(_ context.Context, host engine.Host, script Script) (eng
 	case script.Purpose == Purpose(hold.ReadScript) && h.holds[host.Name] == "":
 		return engine.Output{Code: hostscript.NoHold}, nil
 	case script.Purpose == Purpose(hold.ReadScript):
-		return engine.Output{Stdout: h.holds[host.Name]}, nil
+		return engine.Output{Stdout: fmt.Sprintf("clock %d\n%s", time.Now().Unix(), h.holds[host.Name])}, nil
 	case script.Purpose == Purpose(hold.TakeScript):
 		h.adopted = append(h.adopted, host.Name)
 	}

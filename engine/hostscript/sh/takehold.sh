@@ -2,7 +2,7 @@
 # its owner), adopt (line of the run whose hold may be adopted; '': none), seen (line with
 # the time at which that hold was renewed; '': any), head (first lines of the new hold),
 # lasts (seconds; 0: for ever; below 0: until the end of the hold of own, without which the
-# script changes nothing), shown (digest of the hold to write again; '': any), note and rollout (the roll-out to record, and its file),
+# script changes nothing), shown (digest of the hold to write again, not to a sooner end; '': any), note and rollout (the roll-out to record, and its file),
 # helpers, units, dropin, stageunit, motd, motdfile and motdtext, why and described (reason of a
 # hold for which the host refuses reboots; '': it does not), bootid.sh and refusereboots.sh.
 acquired=$(format_time "$now")
@@ -10,14 +10,12 @@ expires=
 if [ "$lasts" -gt 0 ]; then expires=$(format_time $((later + lasts))); fi
 how=new
 bootid=
-repeated= # the script has written this hold before, and its answer was lost
 if [ -n "$why" ]; then read_boot_id; fi
 if hold_exists; then
-	if [ -n "$shown" ] && ! is_shown; then # somebody has written the hold since it was read
+	if [ -n "$shown" ] && ! is_shown; then # somebody has written the hold since it was read, or this script has, and its answer was lost
 		has_part "$old" "{
 $head
 \"acquired\":" || refuse_held
-		repeated=yes
 	fi
 	if has_part "$old" "$own"; then
 		how=replace
@@ -25,7 +23,7 @@ $head
 			acquired=${old#*'"acquired":"'}
 			acquired=${acquired%%\"*}
 		fi
-		if { [ "$lasts" -lt 0 ] || [ -n "$repeated" ]; } && has_part "$old" '"expires":"'; then
+		if { [ "$lasts" -lt 0 ] || { [ "$lasts" -gt 0 ] && [ -n "$shown" ]; }; } && has_part "$old" '"expires":"'; then
 			until=${old#*'"expires":"'}
 			until=${until%%\"*}
 			if [ "$lasts" -lt 0 ] || [ "$(date -u -d "$until" +%s)" -gt $((later + lasts)) ]; then expires=$until; fi
