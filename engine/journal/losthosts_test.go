@@ -128,6 +128,7 @@ func TestUpdatedByPlays(t *testing.T) {
 		{Type: event.HostDone, Host: "w-1", Regained: []string{"w-1"}},
 		done("w-0"),
 	}
+	stages := event.Event{Type: event.StepStarted, Host: "w-0", Step: "stage", Kind: engine.StageStep}
 	batch := event.Event{Type: event.BatchStarted, Batch: 2}
 	for name, c := range map[string]struct {
 		last []event.Event
@@ -141,6 +142,8 @@ func TestUpdatedByPlays(t *testing.T) {
 		"killed in the third":          {[]event.Event{plans("w-0"), batch, done("w-0"), plans("w-1"), batch}, []string{"w-0"}},
 		"a host was left out":          {[]event.Event{plans("w-0"), batch, plans("w-1"), batch, done("w-1")}, []string{"w-1"}},
 		"failed in a later play":       {[]event.Event{plans("w-0"), batch, {Type: event.HostFailed, Host: "w-0", Failure: &engine.Failure{Cause: "exit status 1"}}}, []string{"w-1"}},
+		"staged first":                 {[]event.Event{plans(), {Type: event.StageStarted}, stages, {Type: event.StageEnded}, plans("w-0"), batch, done("w-0")}, []string{"w-0", "w-1"}},
+		"killed while it stages":       {[]event.Event{plans("w-0"), {Type: event.StageStarted}, stages}, []string{"w-1"}},
 		"begun, by an earlier version": {[]event.Event{plans(), batch, holds("w-0")}, []string{"w-1"}},
 	} {
 		t.Run(name, func(t *testing.T) {

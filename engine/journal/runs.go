@@ -67,6 +67,8 @@ func (w *playWork) addEvent(e event.Event) {
 		}
 	case e.Type == event.HostDone:
 		delete(w.due, e.Host)
+	case e.Kind == engine.StageStep && e.Type == event.StepStarted: // a later play may finish the host
+		w.begun = true
 	case e.Host != "" && (e.Type == event.StepStarted || e.Type == event.HostFailed): // plans of earlier versions name no hosts
 		w.begun, w.due[e.Host] = true, true
 	case e.Type == event.StepStarted, e.Type == event.StageStarted, e.Type == event.BatchStarted:

@@ -118,7 +118,7 @@ func (l *playLoop) notePlan(plan engine.Plan) {
 		plan.Forecast = l.Forecast(plan, l.Clock.Now())
 	}
 	found := slices.DeleteFunc(slices.Clone(plan.Matching), func(host string) bool { return !l.isSettled(host) })
-	l.noteEvent(event.Event{Type: event.Planned, Plan: &plan, Hosts: slices.Compact(slices.Sorted(slices.Values(hostsWithWork(plan)))), Regained: found})
+	l.noteEvent(event.Event{Type: event.Planned, Plan: &plan, Hosts: hostsToFinish(plan), Regained: found})
 	l.state.noteFound(found)
 }
 

@@ -41,6 +41,15 @@ func hostsWithWork(plan engine.Plan) []string {
 	return hosts
 }
 
+// hostsToFinish returns the hosts with work, each once and in order, without those that the plan only stages: no event tells that
+// such a host is done.
+func hostsToFinish(plan engine.Plan) []string {
+	planned := plan.ByHost()
+	hosts := slices.DeleteFunc(hostsWithWork(plan), func(host string) bool { return planned[host] != nil && len(planned[host].Sequence) == 0 })
+	slices.Sort(hosts)
+	return slices.Compact(hosts)
+}
+
 // ending sums a run up, after the last plan of each play and the error that ended it.
 type ending struct {
 	*planning

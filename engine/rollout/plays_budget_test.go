@@ -119,6 +119,23 @@ func TestLeftHostOfALaterPlay(t *testing.T) {
 	})
 }
 
+// TestPlannedHostsOfPlays: the event of a plan names the hosts that its play is to finish. A play that only stages finishes none.
+func TestPlannedHostsOfPlays(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newSite(twoPools()).Bastion("run-1")
+		var planned [][]string
+		b.Watch = func(e event.Event) {
+			if e.Type == event.Planned {
+				planned = append(planned, e.Hosts)
+			}
+		}
+		failOnErrors(t, checkEnd(applyRun(b, withSimulatedPlays(playOn("x", engine.StageTask), playOn("x", engine.FinalizeTask))), engine.ExitOK))
+		if len(planned) != 2 || len(planned[0]) > 0 || !slices.Equal(planned[1], []string{"x-0", "x-1"}) {
+			t.Errorf("planned: %v", planned)
+		}
+	})
+}
+
 // TestPlanTellsOfPlaysThatDoNotBegin: the plan of a playbook tells after which play the run would end.
 func TestPlanTellsOfPlaysThatDoNotBegin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
