@@ -96,7 +96,8 @@ func TestAConfigPlayKeepsAddedArguments(t *testing.T) {
 
 // TestAFinalizePlayRecordsAddedArguments: a play boots a new kernel argument and writes no configuration. Before the reboot
 // it records that holdfast adds the argument; without that, the argument would never leave. Nothing else in the record
-// changes, and a host without a record gets one of the part that matches.
+// changes, and a host without a record gets one of the part that matches: of nothing, if an obstacle is in the way of the
+// configuration, which this play does not touch.
 func TestAFinalizePlayRecordsAddedArguments(t *testing.T) {
 	mode := 0o644
 	file := func(path, text string) resource.File {
@@ -113,17 +114,23 @@ func TestAFinalizePlayRecordsAddedArguments(t *testing.T) {
 		applied *resource.Record
 		booted  []string
 		want    *resource.Record
+		blocked bool // a directory is in the place of a file
 	}{
-		"a record":       {playOf("finalize"), &old, []string{"rw", "quiet", "old"}, &noted},
-		"no record":      {playOf("finalize"), nil, []string{"rw", "quiet"}, &resource.Record{Schema: resource.RecordSchema, Config: resource.Config{Files: d.Config.Files[:1]}, AddedArgs: []string{"new"}}},
-		"nothing is new": {playOf("finalize"), &noted, []string{"rw", "quiet", "old"}, nil},
-		"a write":        {playOf("config", "finalize"), &old, []string{"rw", "quiet", "old"}, nil},
-		"only staged":    {playOf("stage"), &old, []string{"rw", "quiet", "old"}, nil},
+		"a record":       {playOf("finalize"), &old, []string{"rw", "quiet", "old"}, &noted, false},
+		"no record":      {playOf("finalize"), nil, []string{"rw", "quiet"}, &resource.Record{Schema: resource.RecordSchema, Config: resource.Config{Files: d.Config.Files[:1]}, AddedArgs: []string{"new"}}, false},
+		"an obstacle":    {playOf("finalize"), nil, []string{"rw", "quiet"}, &resource.Record{Schema: resource.RecordSchema, AddedArgs: []string{"new"}}, true},
+		"nothing is new": {playOf("finalize"), &noted, []string{"rw", "quiet", "old"}, nil, false},
+		"a write":        {playOf("config", "finalize"), &old, []string{"rw", "quiet", "old"}, nil, false},
+		"only staged":    {playOf("stage"), &old, []string{"rw", "quiet", "old"}, nil, false},
 	} {
+		node := there
+		if c.blocked {
+			node = resource.PathFacts{Type: resource.PathDirectory, Mode: 0o755, User: "root", Group: "root"}
+		}
 		f := engine.Facts{
 			Host: "w-1", BootID: moduletest.Boot, Tool: "ostree 2025.2", KernelArgs: c.booted,
 			Deployments: []engine.Deployment{{Digest: moduletest.V1, ID: "lab-" + moduletest.V1 + ".0", Booted: true}},
-			Config:      &resource.ConfigFacts{Applied: c.applied, Nodes: map[string]resource.PathFacts{"/etc/a": there}},
+			Config:      &resource.ConfigFacts{Applied: c.applied, Nodes: map[string]resource.PathFacts{"/etc/a": node}},
 		}
 		found, err := ForPlay(c.play)[1].Changes.Diff(d, f)
 		if err != nil || len(found.Changes) == 0 {
