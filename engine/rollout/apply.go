@@ -56,9 +56,9 @@ func (r *Run) Apply(ctx context.Context) event.RunEnd {
 	}
 	stop := l.journalInterrupts(ctx)
 	last, err := l.applyPlays(ctx)
-	err = l.nameLeftHosts(err, l.Plays[min(len(last), len(l.Plays)):])
 	_ = l.giveUpFallbacks(ctx, last[len(last)-1]) // these failures are noted already, and the end of the run names their hosts
 	l.gatherAtEnd(ctx, err)
+	err = l.nameLeftHosts(err, l.Plays[min(len(last), len(l.Plays)):])
 	stop()
 	end := (&ending{l.planning, last, err}).finishRun(ctx)
 	if err := l.emitEvent(event.Event{Type: event.RunEnded, End: &end}); err != nil {

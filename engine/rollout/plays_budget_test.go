@@ -119,6 +119,30 @@ func TestLeftHostOfALaterPlay(t *testing.T) {
 	})
 }
 
+// TestAdoptedHostIsNotLeft: the next run adopts the host that a dead run holds, and the host fails. Its failure does not tell that an
+// earlier run still holds it, although a play that did not begin has the host, too.
+func TestAdoptedHostIsNotLeft(t *testing.T) {
+	one, two := withFatalErrors(playOn("y", engine.FinalizeTask)), playOn("y", engine.ConfigTask)
+	synctest.Test(t, func(t *testing.T) {
+		site := newSite(twoPools())
+		first, second := site.Bastion("run-1"), site.Bastion("run-2")
+		first.Watch = func(e event.Event) {
+			if e.Type == event.StepStarted && e.Host == "y-0" && e.Step == "reboot" {
+				first.Kill()
+			}
+		}
+		applyRun(first, withSimulatedPlays(one, two))
+		site.Host("y-0").Change(failNewOS)
+		end := applyRun(second, successorOf(first), withSimulatedPlays(one, two))
+		failOnErrors(t, checkEnd(end, engine.ExitFailed, "y-0"), checkNotBegun(end, two.Name), checkHeldFor(site.Host("y-0"), "run-2"))
+		for _, f := range end.Verdict.Failures {
+			if strings.Contains(f.Hint, "earlier runs") {
+				t.Errorf("hint: %s", f.Hint)
+			}
+		}
+	})
+}
+
 // TestPlannedHostsOfPlays: the event of a plan names the hosts that its play is to finish. A play that only stages finishes none.
 func TestPlannedHostsOfPlays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -55,12 +55,12 @@ func heldFailure(cause string) *engine.Failure {
 }
 
 // nameLeftHosts adds a hint to the failure that ended the run before some plays: hosts of these plays that dead runs hold stay
-// as they are, because a run takes such a host up in its play.
+// as they are, because a run takes such a host up in its play. It needs facts from after the last batch, which may have adopted hosts.
 func (l *playLoop) nameLeftHosts(err error, plays []Play) error {
 	var left []string
 	for _, h := range l.Inventory.Hosts {
 		pool, _ := l.Inventory.Pool(h.Pool)
-		st := standing.View{Run: l.holdOwner(), Dead: l.Dead}.Judge(h, pool, l.state.facts[h.Name])
+		st := standing.View{Run: l.holdOwner(), Dead: l.Dead}.Judge(h, pool, l.state.gathered.Facts[h.Name])
 		isLeft := st.Flag == standing.NoFlag && (st.Kind == standing.HeldByDeadRun || st.Kind == standing.HeldByExpiredRun)
 		if isLeft && slices.ContainsFunc(plays, func(p Play) bool { return p.Selected == nil || p.Selected(h) }) {
 			left = append(left, h.Name)
