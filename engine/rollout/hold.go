@@ -86,6 +86,7 @@ func (r *stepRunner) checkQuorum(ctx context.Context, hp engine.HostPlan, q engi
 		}
 	}
 	facts := r.Clusters.Gather(ctx, cluster)
+	gathered := endUnsuspended(began, r.Clock.Now(), maxCheckTime)
 	sample := event.NewSample(facts)
 	r.noteEvent(event.Event{Type: event.EtcdSampled, Cluster: cluster, Etcd: &sample})
 	err := facts.MayLose(hp.Host, away, c.AllowOutage || q.RunsOn)
@@ -94,7 +95,7 @@ func (r *stepRunner) checkQuorum(ctx context.Context, hp engine.HostPlan, q engi
 	}
 	if err == nil {
 		r.soleVoters.Store(hp.Host, len(facts.Voters()) == 1)
-		r.quorumProofs.Store(hp.Host, quorumProof{q, began})
+		r.quorumProofs.Store(hp.Host, quorumProof{q, gathered})
 		return nil
 	}
 	kind := engine.UnsafeFailure
@@ -120,8 +121,17 @@ func (r *stepRunner) checkStepConditions(ctx context.Context, hp engine.HostPlan
 	return r.renewQuorumProof(ctx, hp, s)
 }
 
-// maxProofAge bounds the age of a quorum check at the start of the next step.
-const maxProofAge = 30 * time.Second
+const (
+	maxProofAge  = 30 * time.Second // of a quorum check at the start of the next step
+	maxCheckTime = time.Minute      // for which a quorum check gathers its facts without growing old, as long as its step may take
+	membersTime  = maxCheckTime / 2 // for the probes of the other members in a quorum check; the rest is for etcd
+)
+
+// endUnsuspended returns when work has ended, by the wall clock without suspends of the bastion since its begin. It counts at most
+// limit, so that work for which the whole process was stopped has ended long ago.
+func endUnsuspended(began, ended time.Time, limit time.Duration) time.Time {
+	return began.Round(0).Add(min(ended.Sub(began), limit))
+}
 
 // wallTimeBetween returns the time between two moments by the wall clock, which goes on while the bastion is suspended. It is never
 // negative, so that a clock that was set back makes facts old, too.
@@ -130,7 +140,7 @@ func wallTimeBetween(a, b time.Time) time.Duration { return b.Round(0).Sub(a.Rou
 // quorumProof is a quorum check that succeeded.
 type quorumProof struct {
 	check engine.Quorum
-	at    time.Time // when its first fact was asked for
+	at    time.Time // when its facts were gathered, see endUnsuspended
 }
 
 // renewQuorumProof repeats the quorum check of the step before if the bastion was delayed in it or since, because
@@ -155,7 +165,10 @@ func (r *stepRunner) renewQuorumProof(ctx context.Context, hp engine.HostPlan, s
 // isFresh reports whether a step may rest on the check.
 func (p quorumProof) isFresh(now time.Time) bool { return wallTimeBetween(p.at, now) <= maxProofAge }
 
+// gatherOtherMembers reads the other hosts of a cluster, for at most membersTime. A host that takes longer counts as unreachable.
 func (g *gatherer) gatherOtherMembers(ctx context.Context, host, cluster string) []engine.Facts {
+	ctx, cancel := context.WithTimeoutCause(ctx, membersTime, fmt.Errorf("no answer within %s", engine.Duration(membersTime)))
+	defer cancel()
 	members := slices.DeleteFunc(g.Inventory.Members(cluster), func(h engine.Host) bool { return h.Name == host })
 	facts := make([]engine.Facts, len(members))
 	workers := pool.New().WithMaxGoroutines(g.forkCount(gatherForks))

@@ -2,6 +2,7 @@ package rollout_test
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -11,6 +12,7 @@ import (
 	"unsafe"
 
 	"holdfast/engine"
+	"holdfast/engine/etcdfacts"
 	"holdfast/engine/event"
 	"holdfast/engine/rollout"
 	"holdfast/engine/simulator"
@@ -101,6 +103,126 @@ func TestNoRebootOnOldFactsOfAQuorumCheck(t *testing.T) {
 			failOnErrors(t, checkFree(site.Host("etcd-1")), checkLaws(site))
 		})
 	}
+}
+
+// slowProbes delays the probes of a host, up to their timeout.
+type slowProbes struct {
+	rollout.Hosts
+	host  string
+	delay time.Duration
+}
+
+func (h slowProbes) Connect(ctx context.Context, to engine.Host) (rollout.Conn, error) {
+	conn, err := h.Hosts.Connect(ctx, to)
+	if err == nil && to.Name == h.host {
+		conn = slowProbeConn{conn, h.delay}
+	}
+	return conn, err
+}
+
+type slowProbeConn struct {
+	rollout.Conn
+	delay time.Duration
+}
+
+func (c slowProbeConn) Run(ctx context.Context, s rollout.Script) (rollout.Reply, error) {
+	if s.Purpose == rollout.ProbeScript {
+		limited, cancel := context.WithTimeout(ctx, s.Timeout)
+		defer cancel()
+		select {
+		case <-time.After(c.delay):
+		case <-limited.Done():
+			return rollout.Reply{}, context.Cause(limited)
+		}
+	}
+	return c.Conn.Run(ctx, s)
+}
+
+// lateClusters takes its time to gather clusters.
+type lateClusters struct {
+	rollout.Clusters
+	delay time.Duration
+}
+
+func (c lateClusters) Gather(ctx context.Context, cluster string) etcdfacts.ClusterFacts {
+	f := c.Clusters.Gather(ctx, cluster)
+	select {
+	case <-time.After(c.delay):
+		return f
+	case <-ctx.Done():
+		return etcdfacts.ClusterFacts{Name: cluster, Problem: ctx.Err().Error()}
+	}
+}
+
+// TestSlowQuorumChecks: members are updated although each check of their quorum takes longer than its facts are valid afterwards.
+func TestSlowQuorumChecks(t *testing.T) {
+	for name, change := range map[string]func(*rollout.Run){
+		"a host without a voter does not answer": func(r *rollout.Run) { r.Hosts = slowProbes{r.Hosts, "worker-0", time.Hour} },
+		"a host without a voter is slow":         func(r *rollout.Run) { r.Hosts = slowProbes{r.Hosts, "worker-0", 40 * time.Second} },
+		"a member is slow":                       func(r *rollout.Run) { r.Hosts = slowProbes{r.Hosts, "etcd-2", 28 * time.Second} },
+		"etcd is slow": func(r *rollout.Run) {
+			r.Inventory.Clusters[0].Timeout = engine.Duration(time.Minute)
+			r.Clusters = lateClusters{r.Clusters, 40 * time.Second}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				site := newSite(simulator.Fleet(3, 1))
+				b := site.Bastion("run-1")
+				end := applyRun(b, runSerially, func(r *rollout.Run) {
+					r.Inventory.Hosts = slices.Clone(r.Inventory.Hosts)
+					i := slices.IndexFunc(r.Inventory.Hosts, func(h engine.Host) bool { return h.Name == "worker-0" })
+					r.Inventory.Hosts[i].Cluster, r.Inventory.Hosts[i].Retired = "main", true
+					r.Inventory.Clusters = slices.Clone(r.Inventory.Clusters)
+					r.Selected = func(h engine.Host) bool { return h.Name != "worker-0" }
+					change(r)
+				})
+				if err := errors.Join(checkUpdated(site.Host("etcd-0")), checkUpdated(site.Host("etcd-1")), checkUpdated(site.Host("etcd-2")), checkLaws(site)); err != nil {
+					t.Errorf("%v, %v\n%s", end, err, runTranscript(b))
+				}
+			})
+		})
+	}
+}
+
+// stoppedClusters stops the whole run for a while after it has read a cluster.
+type stoppedClusters struct {
+	rollout.Clusters
+	stop func() time.Duration
+}
+
+func (c stoppedClusters) Gather(ctx context.Context, cluster string) etcdfacts.ClusterFacts {
+	f := c.Clusters.Gather(ctx, cluster)
+	time.Sleep(c.stop())
+	return f
+}
+
+// TestNoRebootAfterAStop: the process is stopped within the quorum check before the order to reboot, and another member fails meanwhile.
+// The monotonic clock goes on, and the order is not sent all the same.
+func TestNoRebootAfterAStop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site := newSite(simulator.Fleet(3, 0))
+		b := site.Bastion("run-1")
+		synced, stopped := false, false
+		b.Watch = func(e event.Event) {
+			synced = synced || e.Type == event.StepEnded && e.Step == "sync disks" && e.Host == "etcd-1"
+		}
+		end := applyRun(b, runSerially, func(r *rollout.Run) {
+			r.Clusters = stoppedClusters{r.Clusters, func() time.Duration {
+				if !synced || stopped {
+					return 0
+				}
+				stopped = true
+				site.Host("etcd-2").StopEtcd()
+				return 10 * time.Minute
+			}}
+		})
+		rebooted := slices.ContainsFunc(b.Events(), func(e event.Event) bool { return e.Host == "etcd-1" && e.Step == "wait for boot" })
+		if err := checkEnd(end, engine.ExitFailed); err != nil || rebooted || !stopped {
+			t.Errorf("%v, rebooted %v, stopped %v\n%s", err, rebooted, stopped, runTranscript(b))
+		}
+		failOnErrors(t, checkLaws(site))
+	})
 }
 
 // TestNoBatchFromAPlanBeforeASuspend: the bastion is suspended while the operator is asked, until the window is over. The run plans
