@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/charmbracelet/x/ansi"
+	"golang.org/x/term"
 )
 
 // frame tells the writer of lines how the terminal is. The program of bubbletea sets it.
@@ -53,6 +54,18 @@ func (w watchedFile) Write(b []byte) (int, error) {
 }
 
 func (f *frame) noteDrawing() { f.draw.Do(func() { close(f.drawn) }) }
+
+// hasPlausibleSize returns false for a terminal whose size bubbletea ignores as an error, so that it never draws a status. A writer that
+// has no size is not one.
+func hasPlausibleSize(out io.Writer) bool {
+	const maxSide, maxCells = 4096, 1 << 20 // of bubbletea
+	file, ok := out.(*os.File)
+	if !ok {
+		return true
+	}
+	columns, lines, err := term.GetSize(int(file.Fd()))
+	return err != nil || max(columns, lines) <= maxSide && columns*lines <= maxCells
+}
 
 // splitRows splits a text into rows that bubbletea prints one by one. It makes room for all rows of a text at once, so it overwrites
 // the rows for which the terminal has no room. A row is narrower than the terminal, because the erasure after a full row takes its last

@@ -148,6 +148,20 @@ func TestLiveKeepsLongOutput(t *testing.T) {
 	}
 }
 
+// TestLiveOnImplausibleTerminal checks that a terminal gets all lines if its size is one that bubbletea ignores.
+func TestLiveOnImplausibleTerminal(t *testing.T) {
+	for _, size := range []unix.Winsize{{Row: 24, Col: 5000}, {Row: 5000, Col: 80}, {Row: 1025, Col: 1025}} {
+		p := startOnTerminalOf(t, size, "failure")
+		p.awaitText("batch 1")
+		p.pressKey("\x03")
+		p.awaitText("all was shown")
+		p.pressKey("\x03")
+		if seen := p.readRest(); !strings.Contains(seen, "line 29") || !strings.Contains(seen, "after the plan") {
+			t.Errorf("%+v: lines are missing:\n%s", size, seen)
+		}
+	}
+}
+
 // terminal is a pseudo terminal that runs a program.
 type terminal struct {
 	t      *testing.T
@@ -161,6 +175,11 @@ type terminal struct {
 // own.
 func startOnTerminal(t *testing.T, how string) *terminal {
 	t.Helper()
+	return startOnTerminalOf(t, unix.Winsize{Row: 24, Col: 80}, how)
+}
+
+func startOnTerminalOf(t *testing.T, size unix.Winsize, how string) *terminal {
+	t.Helper()
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
 	if err != nil {
 		t.Skip("no pseudo terminals here: ", err)
@@ -172,7 +191,7 @@ func startOnTerminal(t *testing.T, how string) *terminal {
 		err = unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0)
 	}
 	if err == nil {
-		err = unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: 80})
+		err = unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &size)
 	}
 	if err != nil {
 		t.Fatal(err)
