@@ -145,6 +145,15 @@ hosts:2:1: left out, because their port or jump host is not known and other host
 hosts:3:1: left out, because their port or jump host is not known and other hosts have their address; add them by hand: b`},
 		"the older name": {"a ansible_host=gw ansible_port='{{ x }}' ansible_ssh_port=7\nb ansible_host=gw\n", []string{"ok", "a", "b"}, `
 hosts:2:19: ansible_port ` + template},
+		"another port is known": {"a ansible_host=gw ansible_port='{{ x }}'\nb ansible_host=GW. ansible_port=7\nc ansible_host=gw ansible_port=8\n", []string{"ok", "b", "c"}, `
+hosts:2:19: ansible_port ` + template + `
+hosts:2:1: left out, because their port or jump host is not known and other hosts have their address; add them by hand: a`},
+		"a jump host is known": {"a ansible_host=gw ansible_ssh_args='{{ x }}'\nb ansible_host=gw ansible_ssh_args='-J gate'\n", []string{"ok", "b"}, `
+hosts:2:19: ansible_ssh_args ` + template + `
+hosts:2:1: left out, because their port or jump host is not known and other hosts have their address; add them by hand: a`},
+		"after an unknown argument": {"a ansible_host=gw ansible_ssh_args='-J gate --x -p 7'\nb ansible_host=gw ansible_ssh_args='-J gate'\n", []string{"ok", "b"}, `
+hosts:2:19: arguments of ssh: an unknown one, and all after it, were not read; if they have a jump host, set proxy_jump by hand. Write the others into ssh_config
+hosts:2:1: left out, because their port or jump host is not known and other hosts have their address; add them by hand: a`},
 		"the only one": {"a ansible_host=gw ansible_port='{{ x }}'\n", []string{"ok", "a"}, `
 hosts:2:19: ansible_port ` + template},
 	} {

@@ -9,15 +9,16 @@ import (
 )
 
 // dropRepeated leaves hosts out that are reached in the same way as a host before them: they are the same
-// machine. Of hosts with one address, those whose way is not known may be any machine; they are left out, too.
+// machine. A host whose way is not known may be the same machine as any other at its address, and is left out, too.
 func (m *maker) dropRepeated(hosts []Host) []Host {
 	wayOf := func(h Host) inventory.Way {
 		port, _ := strconv.Atoi(h.Connection.Port) // "" is 0, the default
 		return inventory.NewWay(h.Address, port, h.Connection.ProxyJump)
 	}
-	count := map[inventory.Way]int{}
+	addressOf := func(h Host) inventory.Way { return inventory.NewWay(h.Address, 0, "") } // in one spelling
+	count := map[inventory.Way]int{}                                                      // of the hosts at an address
 	for _, h := range hosts {
-		count[wayOf(h)]++
+		count[addressOf(h)]++
 	}
 	first := map[inventory.Way]Host{}
 	var unknown textutil.Groups[string, string]
@@ -25,7 +26,7 @@ func (m *maker) dropRepeated(hosts []Host) []Host {
 		way := wayOf(h)
 		other, known := first[way]
 		switch {
-		case h.wayUnknown && count[way] > 1:
+		case h.wayUnknown && count[addressOf(h)] > 1:
 			unknown.Add(h.At, h.Name)
 			return true
 		case known:

@@ -91,6 +91,6 @@ func setArguments(r *ansibleReader, v ansible.Value, h *Host) bool {
 		h.Connection.ProxyJump = a.jump
 	}
 	h.hasProxyCommand = h.hasProxyCommand || a.hasCommand
-	h.wayUnknown = h.wayUnknown || a.changesWay || a.isCut && a.jump == ""
+	h.wayUnknown = h.wayUnknown || a.changesWay || a.isCut
 	return true
 }
