@@ -156,33 +156,42 @@ func TestKilledRunNamesHolds(t *testing.T) {
 
 // TestClusterWithoutAnAnswer checks that a page does not count a time in which no member of a cluster answered as healthy.
 func TestClusterWithoutAnAnswer(t *testing.T) {
-	healthy := event.Sample{Voters: 3, Healthy: 3, Quorum: 2}
-	silent := event.Sample{Problems: []string{"no sample within 30s"}}
+	newSample := func(s event.Sample) event.Event { return event.Event{Type: event.EtcdSampled, Etcd: &s} }
+	healthy := newSample(event.Sample{Voters: 3, Healthy: 3, Quorum: 2})
+	silent := newSample(event.Sample{Problems: []string{"no sample within 30s"}})
+	degraded := newSample(event.Sample{Voters: 3, Healthy: 2, Quorum: 2, UnhealthyHosts: []string{"etcd-1"}})
+	passed := event.Event{Type: event.StepEnded, Host: "etcd-1", Step: "wait for etcd", Kind: engine.EtcdStep}
 	for name, c := range map[string]struct {
-		samples []event.Sample
-		want    []string
+		events []event.Event
+		want   []string
 	}{
-		"at the end": {[]event.Sample{healthy, healthy, silent, silent, silent}, []string{
+		"at the end": {[]event.Event{healthy, healthy, silent, silent, silent}, []string{
 			"All 3 voters were healthy in each of the 2 samples that a member answered (quorum 2, 3 more unanswered between 08:02:00 and 08:04:00).",
 			"<td>08:02:00</td><td>no answer at the last event</td><td>at least 3m0s</td><td>not known</td><td>not known</td>",
 			`<path d="M0.0 0.0H400.0"/>`,
 		}},
-		"in the middle": {[]event.Sample{healthy, silent, {Voters: 3, Healthy: 2, Quorum: 2, UnhealthyHosts: []string{"etcd-1"}}}, []string{
+		"in the middle": {[]event.Event{healthy, silent, degraded}, []string{
 			"2 of 3 voters were healthy at the least while a member answered (quorum 2, 2 samples, 1 more unanswered at 08:01:00).",
 			"<td>08:01:00</td><td>08:02:00</td><td>60 s</td><td>not known</td><td>not known</td>",
 			`<path d="M0.0 0.0H333.3M666.7 33.3H1000"/>`,
 		}},
-		"at the begin": {[]event.Sample{silent, healthy}, []string{
+		"at the begin": {[]event.Event{silent, healthy}, []string{
 			"All 3 voters were healthy in the one sample that a member answered (quorum 2, 1 more unanswered at 08:00:00).",
 			"<td>08:00:00</td><td>08:01:00</td><td>60 s</td><td>not known</td><td>not known</td>",
 			`<path d="M500.0 0.0H1000"/>`,
+		}},
+		"before a check of the cluster": {[]event.Event{healthy, silent, passed}, []string{
+			"All 3 voters were healthy in the one sample that a member answered (quorum 2, 1 more unanswered at 08:01:00).",
+			"<td>08:01:00</td><td>08:02:00</td><td>60 s</td><td>not known</td><td>not known</td>",
+			`<path d="M0.0 0.0H333.3M666.7 0.0H1000"/>`,
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var s reporttest.Script
 			s.StartRun("--yes")
-			for _, sample := range c.samples {
-				s.AddEvent(event.Event{Type: event.EtcdSampled, Cluster: "main", Etcd: &sample})
+			for _, e := range c.events {
+				e.Cluster = "main"
+				s.AddEvent(e)
 				s.At = s.At.Add(time.Minute)
 			}
 			s.EndRun(engine.Findings{}, event.RunEnd{})

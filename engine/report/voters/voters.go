@@ -26,7 +26,7 @@ type Watch struct {
 
 // Silence has the samples that no member of a cluster answered, although the run had not taken down or rebooted all of them.
 type Silence struct {
-	Since       time.Time // the first such sample after the last answer; zero: the last sample was answered
+	Since       time.Time // the first such sample after the last answer; zero: the last sample was answered, or a member has come back since
 	First, Last time.Time // the first and the last such sample
 	Samples     int
 }
@@ -66,6 +66,9 @@ func (all Watches) AddEvent(e event.Event) *Watch {
 	case isMemberBack(e):
 		delete(w.down, e.Host)
 		w.returned[e.Host] = true
+		if e.Failure == nil {
+			w.Silence.Since = time.Time{} // a member has answered; after the last step of the cluster there are no samples
+		}
 		if w.runsOn[e.Host] {
 			w.runsOn[e.Host] = false // the next sample may have begun before
 		}
