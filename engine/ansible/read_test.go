@@ -2,6 +2,7 @@ package ansible
 
 import (
 	"errors"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -159,6 +160,21 @@ func TestRemarks(t *testing.T) {
 	}
 	if v := inv.Hosts[0].Variables; v["x"].Kind != Secret || v["y"].Text != "2" {
 		t.Errorf("%+v", v)
+	}
+}
+
+// TestTooManyVariableFiles checks that the limit counts the entries of all folders, and that exceeding it is one error.
+func TestTooManyVariableFiles(t *testing.T) {
+	t.Parallel()
+	files := fstest.MapFS{"hosts": {Data: []byte("[web]\na\nb\n")}}
+	for i := range maxVarFiles/2 + 1 {
+		for _, folder := range []string{"group_vars/web", "host_vars/a", "host_vars/b"} {
+			files[fmt.Sprintf("%s/%d.txt", folder, i)] = &fstest.MapFile{}
+		}
+	}
+	_, err := Read(Source{FS: files, Name: "hosts"})
+	if want := "host_vars/a:1:1: group_vars and host_vars have more than 20000 files and folders; split the inventory"; err == nil || err.Error() != want {
+		t.Errorf("%v\nwant\n%s", err, want)
 	}
 }
 

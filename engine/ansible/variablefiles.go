@@ -134,7 +134,8 @@ func (v *variableFiles) listFolder(folder string, depth int) (files []string, er
 	}
 	for _, e := range entries {
 		if v.listed++; v.listed > maxVarFiles {
-			return nil, fmt.Errorf("it has more than %d files and folders", maxVarFiles)
+			v.reportTooMany(Position{v.src.Root + folder, 1, 1})
+			return nil, nil
 		}
 		if isIgnored(e.Name()) {
 			continue
@@ -156,10 +157,17 @@ func (v *variableFiles) listFolder(folder string, depth int) (files []string, er
 	return files, nil
 }
 
+func (v *variableFiles) reportTooMany(at Position) {
+	if !v.full {
+		v.addError(at, "group_vars and host_vars have more than %d files and folders; split the inventory", maxVarFiles)
+	}
+	v.full = true
+}
+
 func (v *variableFiles) readFile(name string) map[string]Value {
 	at := Position{v.src.Root + name, 1, 1}
 	if v.files++; v.files > maxVarFiles {
-		v.reportFull(at)
+		v.reportTooMany(at)
 		return nil
 	}
 	text, err := fs.ReadFile(v.src.FS, name)
