@@ -32,7 +32,7 @@ func FromSSH(aliases sshconfig.Aliases) Site {
 		}
 	}
 	if o := aliases.Omitted; len(o) > 0 {
-		remark(o[0], "names from here on are left out, because the file has more than %d: %d", sshconfig.MaxAliases, len(o))
+		remark(o[0], "names from this one on are left out (%d of them), because only the first %d of a file are read", len(o), sshconfig.MaxAliases)
 	}
 	for _, p := range aliases.Patterns {
 		if p.Name != "*" {
