@@ -102,9 +102,11 @@ func (w inventoryWriter) openDraft(ctx context.Context, s draft.Site) (*site, er
 	if err != nil {
 		return nil, fmt.Errorf("these hosts make no valid inventory, so nothing was written: %w", err)
 	}
-	slices.SortFunc(opened.inv.Hosts, func(a, b engine.Host) int {
-		return cmp.Compare(slices.Index(d.Names, a.Name), slices.Index(d.Names, b.Name))
-	})
+	position := make(map[string]int, len(d.Names))
+	for i, name := range d.Names {
+		position[name] = i
+	}
+	slices.SortFunc(opened.inv.Hosts, func(a, b engine.Host) int { return cmp.Compare(position[a.Name], position[b.Name]) })
 	opened.run.Holds = nil // there are no journals yet
 	return opened, nil
 }
