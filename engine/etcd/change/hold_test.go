@@ -217,6 +217,51 @@ func TestNoRestartOnOldFacts(t *testing.T) {
 	}
 }
 
+// TestRestartBesideASlowHost: etcd is restarted although a host or etcd answers slowly each time, but not if the process was stopped while
+// it asked etcd.
+func TestRestartBesideASlowHost(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		host, etcd time.Duration
+		late       bool
+	}{
+		"a slow host": {host: maxFactsAge + time.Second},
+		"slow etcd":   {etcd: maxFactsAge + time.Second},
+		"both":        {host: scriptTime, etcd: maxFactsAge + time.Second},
+		"stopped":     {etcd: scriptTime + maxFactsAge + time.Second, late: true},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			hosts := &fakeHosts{}
+			r := newFakeRun(hosts, &fakeEtcd{})
+			r.Etcd = slowEtcd{&fakeEtcd{}, c.etcd}
+			r.Hosts = hookedHosts{hosts, func(h engine.Host, s Script) error {
+				if s.Purpose == ProbeHost && h.Name == "b" {
+					time.Sleep(c.host)
+				}
+				return nil
+			}}
+			next, err := r.takeHoldIf(t.Context(), membership.MemberStep{Action: membership.Configure, Host: "a"}, func() (bool, error) {
+				_, err := r.Observe(t.Context())
+				return true, err
+			})
+			if !next || (err != nil) != c.late {
+				t.Errorf("%s: %v, %v", name, next, err)
+			}
+		})
+	}
+}
+
+// slowEtcd takes its time to list the members.
+type slowEtcd struct {
+	Etcd
+	delay time.Duration
+}
+
+func (e slowEtcd) Members(ctx context.Context, without ...string) etcd.MemberList {
+	time.Sleep(e.delay)
+	return e.Etcd.Members(ctx, without...)
+}
+
 // TestHoldTakenAnewLooksAgain: the run has lost its hold, and takes it anew. Another run may have changed the cluster meanwhile.
 func TestHoldTakenAnewLooksAgain(t *testing.T) {
 	t.Parallel()

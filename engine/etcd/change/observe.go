@@ -22,18 +22,21 @@ import (
 
 // Observe gathers all facts for the next step.
 func (r *Run) Observe(ctx context.Context) (membership.State, error) {
-	o := observer{r}
+	o, began := observer{r}, time.Now()
 	probed, err := o.probeHosts(ctx)
 	if err != nil {
 		return membership.State{}, err
 	}
+	o.askVersions(ctx, probed)
+	o.noteGathered(began, 3*scriptTime)
+	began = time.Now()
 	s := membership.State{Cluster: r.Cluster.Name, Saved: r.saved, AllowOutage: r.Cluster.AllowOutage, AnyVersion: r.AnyVersion}
 	list := o.listMembers(ctx, probed)
+	o.noteGathered(began, scriptTime)
 	if ctx.Err() != nil {
 		return membership.State{}, context.Cause(ctx)
 	}
 	o.compareSettings(probed, list.Members)
-	o.askVersions(ctx, probed)
 	for _, p := range probed {
 		s.Hosts = append(s.Hosts, p.host)
 	}
@@ -45,6 +48,12 @@ func (r *Run) Observe(ctx context.Context) (membership.State, error) {
 		return membership.State{}, err
 	}
 	return s, o.nameMembers(&s)
+}
+
+// noteGathered notes that the facts do not grow old while they are gathered, for at most limit: a slow host or a slow etcd is no reason to
+// gather them for ever. The monotonic clock does not count suspends of this machine, and the limit is for a process that was stopped.
+func (o observer) noteGathered(began time.Time, limit time.Duration) {
+	o.observed = o.observed.Add(min(time.Since(began), limit))
 }
 
 // observer gathers the facts of hosts and etcd for a run, and keeps those that later steps need.
