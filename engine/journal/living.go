@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -139,7 +140,7 @@ func pruneLiving(dir string) {
 
 // WithoutLiving removes the runs that live, as the folder state of the identity
 // of this bastion tells. Their journals came with a copy of the folder of a
-// living run.
+// living run. A host that such a run disrupts now is not lost.
 func (e EarlierRuns) WithoutLiving(state string) EarlierRuns {
 	var living []string
 	lives := func(run string) bool {
@@ -156,6 +157,8 @@ func (e EarlierRuns) WithoutLiving(state string) EarlierRuns {
 		}
 	}
 	e.Rebooting = rebooting
+	e.Lost = maps.Clone(e.Lost)
+	maps.DeleteFunc(e.Lost, func(_ string, h engine.LostHost) bool { return lives(h.Run) })
 	e.Runs = slices.DeleteFunc(slices.Clone(e.Runs), func(r Run) bool { return slices.Contains(living, r.ID) })
 	return e
 }

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"holdfast/engine"
+
 	"golang.org/x/sys/unix"
 
 	"holdfast/engine/event"
@@ -25,15 +27,16 @@ func TestWhetherARunLivesDoesNotDependOnItsFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	left := EarlierRuns{Dead: []string{run, dead}, Rebooting: map[string]string{"w-1": run, "w-2": dead}, Runs: []Run{{ID: run}, {ID: dead}}}
+	left.Lost = map[string]engine.LostHost{"w-3": {Run: run}, "w-4": {Run: dead}}
 	got := left.WithoutLiving(state)
-	if !slices.Equal(got.Dead, []string{dead}) || got.Rebooting["w-1"] != "" || got.Rebooting["w-2"] != dead || len(got.Runs) != 1 {
+	if !slices.Equal(got.Dead, []string{dead}) || got.Rebooting["w-1"] != "" || got.Rebooting["w-2"] != dead || len(got.Runs) != 1 || len(got.Lost) != 1 || got.Lost["w-4"].Run != dead {
 		t.Errorf("while it lives: %+v", got)
 	}
 	if _, err := MarkLiving(state, run); err == nil {
 		t.Error("two processes are the same run")
 	}
 	end()
-	if got := left.WithoutLiving(state); len(got.Dead) != 2 || len(got.Rebooting) != 2 || len(got.Runs) != 2 {
+	if got := left.WithoutLiving(state); len(got.Dead) != 2 || len(got.Rebooting) != 2 || len(got.Runs) != 2 || len(got.Lost) != 2 {
 		t.Errorf("after its end: %+v", got)
 	}
 }
