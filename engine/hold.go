@@ -30,7 +30,8 @@ const (
 )
 
 // Hold is the lock file on a host: who disrupts it, why and until when. All
-// times are times of the host's own clock.
+// times are times of the host's own clock, except an end that the clock of the
+// bastion sets because it is ahead.
 type Hold struct {
 	Schema       int             `json:"schema"`
 	Kind         HoldKind        `json:"kind"`
@@ -75,8 +76,18 @@ func (f Facts) IsRebooted() bool {
 	return f.Hold != nil && f.Hold.Boot != "" && f.BootID != "" && f.Hold.Boot != f.BootID
 }
 
-// Expired reports whether the hold has expired at the host's time now.
-func (h Hold) Expired(now time.Time) bool { return !h.Expires.IsZero() && now.After(h.Expires) }
+// maxRunHold is longer than a run holds a host without writing the hold again. If the end of its hold is further ahead, it was counted
+// from the clock of a bastion that is ahead.
+const maxRunHold = 7 * 24 * time.Hour
+
+// Expired reports whether the hold has expired at the time now. If its end is from a wrong clock, the hold of a run expires maxRunHold
+// after it was written, by the clock of the host.
+func (h Hold) Expired(now time.Time) bool {
+	if h.Kind == RunHold && !h.Renewed.IsZero() && h.Expires.After(now.Add(maxRunHold)) {
+		return now.After(h.Renewed.Add(maxRunHold))
+	}
+	return !h.Expires.IsZero() && now.After(h.Expires)
+}
 
 // IsOfPerson reports whether the hold is a maintenance hold that a person took on
 // a bastion.

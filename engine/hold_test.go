@@ -26,6 +26,10 @@ func TestStance(t *testing.T) {
 	maintenance := func(id string, expires time.Time) *engine.Hold {
 		return &engine.Hold{Kind: engine.MaintenanceHold, Run: id, Bastion: thisBastion, Expires: expires}
 	}
+	far := func(kind engine.HoldKind, renewed time.Time, ahead time.Duration) engine.Facts {
+		return engine.Facts{Hold: &engine.Hold{Kind: kind, Run: "x", Bastion: thisBastion, Renewed: renewed, Expires: now.Add(ahead)}, GatheredAt: now}
+	}
+	const year = 365 * 24 * time.Hour
 	elsewhere := func(id, bastion string, expires time.Time) *engine.Hold {
 		return &engine.Hold{Kind: engine.RunHold, Run: id, Bastion: bastion, Expires: expires}
 	}
@@ -55,6 +59,10 @@ func TestStance(t *testing.T) {
 		{"expired by the host's clock, which is a little ahead", engine.Facts{Hold: run("x", past), GatheredAt: now.Add(-time.Minute)}, engine.HeldByExpiredRun},
 		{"expired by the bastion's clock only", engine.Facts{Hold: run("x", future), GatheredAt: now.AddDate(1, 0, 0)}, engine.HeldByOther},
 		{"expired by both clocks, which are far apart", engine.Facts{Hold: run("x", past), GatheredAt: now.AddDate(1, 0, 0)}, engine.HeldByExpiredRun},
+		{"of a bastion a year ahead", far(engine.RunHold, now.Add(-time.Hour), year), engine.HeldByOther},
+		{"of a bastion a year ahead, and a week old", far(engine.RunHold, now.Add(-8*24*time.Hour), year), engine.HeldByExpiredRun},
+		{"of a host a year behind, which was set right", far(engine.RunHold, now.Add(-year), time.Hour), engine.HeldByOther},
+		{"for a year, of a person", far(engine.MaintenanceHold, now.Add(-8*24*time.Hour), year), engine.HeldByOther},
 		{"maintenance", engine.Facts{Hold: maintenance("m", future)}, engine.HeldByOther},
 		{"maintenance, expired", engine.Facts{Hold: maintenance("m", past)}, engine.HeldByOther},
 		{"maintenance, with the ID of this run", engine.Facts{Hold: maintenance(thisRun, past)}, engine.HeldByOther},
