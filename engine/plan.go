@@ -57,6 +57,8 @@ type Plan struct {
 	RetryRolledBack bool   `json:"retry_rolled_back,omitempty"` // an OS is tried again on hosts that were rolled back from it
 	ContinueOver    string `json:"continue_over,omitempty"`     // run whose roll-out need not be finished before another one begins
 
+	ContinueOverUnread []string `json:"continue_over_unread,omitempty"` // hosts whose roll-out, of another version of holdfast, need not be finished either
+
 	Selected []string          `json:"selected,omitempty"` // hosts that the plan is for; empty: all
 	Settings map[string]string `json:"settings,omitempty"` // settings of the inventory and the playbook, by subject
 
@@ -193,6 +195,10 @@ func (p Plan) ByHost() map[string]*HostPlan {
 func (p Plan) HasWork() bool {
 	return len(p.Batches) > 0 || len(p.Lanes) > 0 || len(p.Before) > 0
 }
+
+// OverridesRollout reports whether the plan may begin a roll-out over an unfinished one, or over one that another version of
+// holdfast recorded.
+func (p Plan) OverridesRollout() bool { return p.ContinueOver != "" || len(p.ContinueOverUnread) > 0 }
 
 // Empty reports whether the plan has no work and leaves no work out.
 func (p Plan) Empty() bool {

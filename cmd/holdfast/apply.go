@@ -185,7 +185,7 @@ func (a applyRun) setPermissions(s *site) error {
 	s.run.FullReboot = a.flags.fullReboot || saved.FullReboot
 	s.run.AnyEtcdVersion = a.flags.anyEtcdVersion || saved.AnyEtcdVersion
 	s.run.RetryRejected = a.flags.retryRolledBack || saved.RetryRolledBack
-	s.run.OverIncomplete = a.flags.overIncomplete || saved.ContinueOver != ""
+	s.run.OverIncomplete = a.flags.overIncomplete || saved.OverridesRollout()
 	if len(a.flags.repair) == 0 {
 		return s.setRepairHosts(saved.Repair)
 	}

@@ -20,6 +20,10 @@ func TestSavedPlanKeepsPermissions(t *testing.T) {
 	if r := s.run; !r.FullReboot || !r.AnyEtcdVersion || !r.RetryRejected || !r.OverIncomplete || !slices.Equal(r.Repair, saved.Repair) {
 		t.Errorf("%+v", r.Request)
 	}
+	saved = engine.Plan{ContinueOverUnread: []string{"w-0"}}
+	if err := a.setPermissions(s); err != nil || !s.run.OverIncomplete {
+		t.Errorf("over a roll-out of another version: %+v, %v", s.run.Request, err)
+	}
 	a.saved = nil
 	if err := a.setPermissions(s); err != nil {
 		t.Fatal(err)

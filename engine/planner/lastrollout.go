@@ -45,6 +45,19 @@ func hostsOfOtherVersions(in Input) (list []engine.UnfinishedHost) {
 	return list
 }
 
+// addOverriddenRollouts adds the roll-outs over which the plan may begin another one. They are its permission if it is saved.
+func addOverriddenRollouts(p *engine.Plan, in Input, x index) {
+	if !in.OverIncomplete {
+		return
+	}
+	if x.last != nil {
+		p.ContinueOver = x.last.Run
+	}
+	for _, unread := range hostsOfOtherVersions(in) {
+		p.ContinueOverUnread = append(p.ContinueOverUnread, unread.Host)
+	}
+}
+
 // startsRollout reports whether a host boots another OS than it runs.
 func startsRollout(in Input, s surveyResult) bool {
 	return slices.ContainsFunc(s.work, func(hp engine.HostPlan) bool { return bootsOther(hp.Sequence, in.Facts[hp.Host]) })

@@ -112,9 +112,8 @@ func (s Survey) Plan(now time.Time, clusters map[string]etcdfacts.ClusterFacts) 
 		Excluded: append(slices.Clip(survey.excluded), schedule.blocked...), Reserved: slices.Concat(survey.reserved, in.leavingHosts()),
 		Unfinished: findUnfinishedHosts(in, x, survey), LastRollout: x.last, Rollout: x.rollout, UnhealthyClusters: in.unhealthyClusters(), CertificateProblems: in.certificateProblems(), Repair: in.Repair,
 	}
-	if p.RetryRolledBack = in.RetryRejected; in.OverIncomplete && x.last != nil {
-		p.ContinueOver = x.last.Run
-	}
+	p.RetryRolledBack = in.RetryRejected
+	addOverriddenRollouts(&p, in, x)
 	if len(p.Unfinished) > 0 && x.last != nil {
 		p.RecordedOn = recordingHosts(in, *x.last)
 	}

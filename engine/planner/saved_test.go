@@ -2,6 +2,7 @@ package planner_test
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -87,6 +88,16 @@ func TestSame(t *testing.T) {
 			in.OverIncomplete = true
 		}
 	}
+	unread := func(run string, hosts ...string) func(*world, *planner.Input) {
+		return func(w *world, in *planner.Input) {
+			if in.OverIncomplete = true; run != "" {
+				over(run)(w, in)
+			}
+			for _, host := range hosts {
+				facts(host, func(f *engine.Facts) { f.RolloutSchema = 2 })(w, in)
+			}
+		}
+	}
 	for name, c := range map[string]struct {
 		then, now func(*world, *planner.Input)
 		says      string // "": the plans are the same
@@ -119,17 +130,23 @@ func TestSame(t *testing.T) {
 		"canary gone": {worker(func(p *engine.Pool) {
 			p.Canary = &engine.Canary{Hosts: engine.CountOrPercent{Count: 1, Set: true}, Soak: 60e9}
 		}), nil, "pool worker: canary is not set now, and was 1 for 1m0s"},
-		"another drain":    {nil, worker(func(p *engine.Pool) { p.Drain = &engine.Drain{Command: "other", Undo: "undrain"} }), "worker-0: step drain is not as in the saved plan"},
-		"staged since":     {nil, staged, "worker-0: step stage is in the saved plan, but not in the new plan"},
-		"no longer staged": {staged, nil, "worker-0: step stage is not in the saved plan"},
-		"no drain":         {nil, worker(func(p *engine.Pool) { p.Drain = nil }), "worker-0: step drain is in the saved plan"},
-		"gate":             {gate(engine.AfterHost, "a"), gate(engine.AfterHost, "b"), "worker-0: step gate g is not as in the saved plan"},
-		"gate of a batch":  {gate(engine.BeforeBatch, "a"), gate(engine.BeforeBatch, "b"), "pool worker: gate g is not as it was"},
-		"tasks":            {play(savedPlay("true")), play(savedPlay("rm -rf /srv")), "play tidy: pre-task 1 is not as it was\n  play tidy: task 1 is not as it was"},
-		"serial":           {play(savedPlay("true")), play(serial), "play tidy: serial is 3 now, and was not set"},
-		"over a roll-out":  {over("run-a"), over("run-a"), ""},
-		"over another one": {over("run-a"), over("run-b"), "the plan was saved to begin over the roll-out of run run-a, and that of run run-b has begun since"},
-		"was refused":      {func(_ *world, in *planner.Input) { delete(in.Clusters, "main") }, nil, "begins nothing"},
+		"another drain":               {nil, worker(func(p *engine.Pool) { p.Drain = &engine.Drain{Command: "other", Undo: "undrain"} }), "worker-0: step drain is not as in the saved plan"},
+		"staged since":                {nil, staged, "worker-0: step stage is in the saved plan, but not in the new plan"},
+		"no longer staged":            {staged, nil, "worker-0: step stage is not in the saved plan"},
+		"no drain":                    {nil, worker(func(p *engine.Pool) { p.Drain = nil }), "worker-0: step drain is in the saved plan"},
+		"gate":                        {gate(engine.AfterHost, "a"), gate(engine.AfterHost, "b"), "worker-0: step gate g is not as in the saved plan"},
+		"gate of a batch":             {gate(engine.BeforeBatch, "a"), gate(engine.BeforeBatch, "b"), "pool worker: gate g is not as it was"},
+		"tasks":                       {play(savedPlay("true")), play(savedPlay("rm -rf /srv")), "play tidy: pre-task 1 is not as it was\n  play tidy: task 1 is not as it was"},
+		"serial":                      {play(savedPlay("true")), play(serial), "play tidy: serial is 3 now, and was not set"},
+		"over a roll-out":             {over("run-a"), over("run-a"), ""},
+		"over another one":            {over("run-a"), over("run-b"), "the plan was saved to begin over the roll-out of run run-a, and that of run run-b has begun since"},
+		"over an unread roll-out":     {unread("", "worker-1"), unread("", "worker-1"), ""},
+		"over fewer of them":          {unread("", "worker-1", "worker-2"), unread("", "worker-1"), ""},
+		"over another unread one":     {unread("", "worker-1"), unread("", "worker-1", "worker-2"), "another version of holdfast has recorded a roll-out on worker-2 since"},
+		"over one, and an unread one": {over("run-a"), unread("run-a", "worker-1"), "another version of holdfast has recorded a roll-out on worker-1 since"},
+		"over one after an unread":    {unread("", "worker-1"), unread("run-b", "worker-1"), "that of run run-b has begun since"},
+		"permitted now":               {nil, unread("run-b", "worker-1"), ""},
+		"was refused":                 {func(_ *world, in *planner.Input) { delete(in.Clusters, "main") }, nil, "begins nothing"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			plan := func(change func(*world, *planner.Input)) engine.Plan {
@@ -162,6 +179,18 @@ func TestSavedPermissions(t *testing.T) {
 	in.RetryRejected, in.OverIncomplete = true, true
 	if p := planner.NewPlan(in); !p.RetryRolledBack || p.ContinueOver != "" {
 		t.Errorf("over no roll-out: %v, %q", p.RetryRolledBack, p.ContinueOver)
+	}
+	for _, host := range []string{"worker-1", "worker-0"} {
+		f := in.Facts[host]
+		f.RolloutSchema = 2
+		in.Facts[host] = f
+	}
+	if p := planner.NewPlan(in); !slices.Equal(p.ContinueOverUnread, []string{"worker-0", "worker-1"}) || !p.OverridesRollout() {
+		t.Errorf("over roll-outs of another version: %v", p.ContinueOverUnread)
+	}
+	in.OverIncomplete = false
+	if p := planner.NewPlan(in); len(p.ContinueOverUnread) > 0 || p.OverridesRollout() {
+		t.Errorf("without the permission, over roll-outs of another version: %v", p.ContinueOverUnread)
 	}
 }
 

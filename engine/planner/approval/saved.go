@@ -21,8 +21,8 @@ func CheckSame(p engine.Plan, saved engine.Plan) error {
 	if len(saved.Refusals)+len(saved.Unfinished) > 0 {
 		return fmt.Errorf("the saved plan begins nothing, as it was refused\nplan again")
 	}
-	if over := saved.ContinueOver; over != "" && p.ContinueOver != "" && p.ContinueOver != over {
-		return fmt.Errorf("the plan was saved to begin over the roll-out of run %s, and that of run %s has begun since\nplan again", over, p.ContinueOver)
+	if err := checkOverridden(p, saved); err != nil {
+		return err
 	}
 	what, diffs := "the hosts have moved on since the plan was saved", changedWork(p, saved)
 	if others := changedSettings(p.Settings, saved.Settings); len(others) > 0 {
@@ -32,6 +32,26 @@ func CheckSame(p engine.Plan, saved engine.Plan) error {
 		return nil
 	}
 	return fmt.Errorf("%s:\n  %s\nplan again", what, strings.Join(diffs, "\n  "))
+}
+
+// checkOverridden returns an error if a saved plan may begin over unfinished roll-outs, and hosts have recorded another one since.
+func checkOverridden(p, saved engine.Plan) error {
+	if !saved.OverridesRollout() {
+		return nil
+	}
+	switch over := saved.ContinueOver; {
+	case p.ContinueOver == "" || p.ContinueOver == over:
+	case over == "":
+		return fmt.Errorf("the plan was saved to begin over roll-outs of another version of holdfast, and that of run %s has begun since\nplan again", p.ContinueOver)
+	default:
+		return fmt.Errorf("the plan was saved to begin over the roll-out of run %s, and that of run %s has begun since\nplan again", over, p.ContinueOver)
+	}
+	for _, host := range p.ContinueOverUnread {
+		if !slices.Contains(saved.ContinueOverUnread, host) {
+			return fmt.Errorf("another version of holdfast has recorded a roll-out on %s since the plan was saved\nplan again", host)
+		}
+	}
+	return nil
 }
 
 // ComparedTexts returns the texts that CheckSame compares and that can contain

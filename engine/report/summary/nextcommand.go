@@ -200,7 +200,7 @@ func withPermissions(c event.Command, p engine.Plan) event.Command {
 	if p.RetryRolledBack {
 		c = withSwitch(c, retryRolledBack)
 	}
-	if p.ContinueOver != "" {
+	if p.OverridesRollout() {
 		c = withSwitch(c, continueIncomplete)
 	}
 	if !hasFlag(c, repairMember) {
