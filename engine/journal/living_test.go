@@ -7,10 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"holdfast/engine"
-
 	"golang.org/x/sys/unix"
 
+	"holdfast/engine"
 	"holdfast/engine/event"
 )
 
