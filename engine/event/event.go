@@ -34,7 +34,7 @@ type Event struct {
 	Reboot      *engine.Reboot          `json:"reboot,omitempty"` // in the events of the step that orders the reboot of the plan; in a warning: the reboot that the host got instead
 	Aim         string                  `json:"aim,omitempty"`    // in the events of a step that changes a host under a hold: the digest of the OS or the configuration that the changes bring
 	NewOS       bool                    `json:"new_os,omitempty"` // in the events of a step: from its start on, the host may get another OS
-	Reset       bool                    `json:"reset,omitempty"`  // in a warning: the host has not come back from its reboot, and is reset through its BMC
+	Reset       bool                    `json:"reset,omitempty"`  // in a warning: the host has not come back from its reboot, and is reset through its BMC; with a failure: this reset was not sent
 	Message     string                  `json:"message,omitempty"`
 	Took        engine.Duration         `json:"took,omitempty"`  // duration so far, while the step continues
 	Limit       engine.Duration         `json:"limit,omitempty"` // in `step-progress`: longest time that the step may take

@@ -86,7 +86,7 @@ func (r *stepRunner) checkQuorum(ctx context.Context, hp engine.HostPlan, q engi
 		}
 	}
 	facts := r.Clusters.Gather(ctx, cluster)
-	gathered := endUnsuspended(began, r.Clock.Now(), maxCheckTime)
+	gathered := endUnsuspended(began, r.Clock.Now(), checkTime(c))
 	sample := event.NewSample(facts)
 	r.noteEvent(event.Event{Type: event.EtcdSampled, Cluster: cluster, Etcd: &sample})
 	err := facts.MayLose(hp.Host, away, c.AllowOutage || q.RunsOn)
@@ -122,10 +122,14 @@ func (r *stepRunner) checkStepConditions(ctx context.Context, hp engine.HostPlan
 }
 
 const (
-	maxProofAge  = 30 * time.Second // of a quorum check at the start of the next step
-	maxCheckTime = time.Minute      // for which a quorum check gathers its facts without growing old, as long as its step may take
-	membersTime  = maxCheckTime / 2 // for the probes of the other members in a quorum check; the rest is for etcd
+	maxProofAge = 30 * time.Second // of a quorum check at the start of the next step
+	membersTime = 30 * time.Second // for the probes of the other members in a quorum check; its step takes a minute at most
 )
+
+// checkTime returns for how long a quorum check may gather its facts without growing old.
+func checkTime(c engine.Cluster) time.Duration {
+	return membersTime + max(membersTime, toDuration(c.Timeout))
+}
 
 // endUnsuspended returns when work has ended, by the wall clock without suspends of the bastion since its begin. It counts at most
 // limit, so that work for which the whole process was stopped has ended long ago.

@@ -40,7 +40,14 @@ func (b *bootReset) noteProbe(ctx context.Context, at time.Time, err error) stri
 		return b.waitNote
 	}
 	defer b.quorumProofs.Delete(b.hp.Host) // no later step rests on this check
-	if err := b.checkReset(ctx); err != nil {
+	c, _ := b.Inventory.Cluster(b.hp.Cluster)
+	began := b.Clock.Now()
+	err = b.checkReset(ctx)
+	at = at.Add(min(b.Clock.Now().Sub(began), 2*checkTime(c))) // as for a quorum check; etcd is asked twice
+	if err == nil && b.areChecksOld(at) {
+		err = errOldChecks
+	}
+	if err != nil {
 		b.tellNoReset(err)
 		return b.waitNote
 	}
@@ -52,7 +59,7 @@ func (b *bootReset) noteProbe(ctx context.Context, at time.Time, err error) stri
 	if b.areChecksOld(at) {
 		b.wasTried = false
 		b.resets.Delete(b.hp.Host)
-		b.tellNoReset(errors.New("its checks took too long; they are repeated"))
+		b.withdrawReset(errOldChecks)
 		return b.waitNote
 	}
 	failure := b.sendReset(ctx)
@@ -63,8 +70,7 @@ func (b *bootReset) noteProbe(ctx context.Context, at time.Time, err error) stri
 		b.waitNote = "; " + unsure.Cause
 		b.noteEvent(event.Event{Type: event.Warned, Host: b.hp.Host, Message: b.hp.Host + ": it has not come back from its reboot; " + unsure.Cause})
 	default:
-		b.waitNote = ""
-		b.tellNoReset(failure)
+		b.withdrawReset(failure)
 	}
 	return b.waitNote
 }
@@ -78,6 +84,17 @@ func (b *bootReset) areChecksOld(probed time.Time) bool {
 	now := b.Clock.Now()
 	proof, checked := b.quorumProofs.Load(b.hp.Host)
 	return now.Round(0).Sub(probed).Abs() > maxSilenceAge || checked && !proof.(quorumProof).isFresh(now)
+}
+
+var errOldChecks = errors.New("its checks took too long; they are repeated")
+
+// withdrawReset tells why a reset that is in the journal was not sent.
+func (b *bootReset) withdrawReset(err error) {
+	b.noteEvent(event.Event{
+		Type: event.Warned, Host: b.hp.Host, Pool: b.hp.Pool, Reset: true, Failure: asFailure(err, b.hp.Host, ""),
+		Message: b.hp.Host + ": it has not come back from its reboot, and is not reset: " + err.Error(),
+	})
+	b.waitNote = "; it was not reset: " + err.Error()
 }
 
 // tellNoReset tells once why the host is not reset.

@@ -342,6 +342,53 @@ func TestNoResetOnAnOldProbe(t *testing.T) {
 			if err := errors.Join(checkEnd(end, c.exit), checkLaws(s.Site)); err != nil || len(bmc.sent) != c.resets || clock.slept.Load() == 0 {
 				t.Errorf("%s: %v, sent %v\n%s", name, err, bmc.sent, runTranscript(s.run))
 			}
+			if told := countResets(s.run.Events()); told != c.resets {
+				t.Errorf("%s: %d resets are told, %d were sent", name, told, c.resets)
+			}
+		})
+	}
+}
+
+// countResets counts the resets that a run has told and not withdrawn.
+func countResets(events []event.Event) (n int) {
+	for _, e := range events {
+		switch {
+		case e.Reset && e.Failure == nil:
+			n++
+		case e.Reset:
+			n--
+		}
+	}
+	return n
+}
+
+// TestResetWithSlowEtcd: etcd answers slowly while a host is down, because it waits for its member. The host is reset, and this is told once.
+// If the bastion is suspended during the checks, nothing is told before they are repeated.
+func TestResetWithSlowEtcd(t *testing.T) {
+	for _, slept := range []time.Duration{0, 10 * time.Minute} {
+		synctest.Test(t, func(t *testing.T) {
+			s, bmc := resetWorld("etcd-1")
+			var clock suspendedClock
+			waits := false
+			s.run.Watch = func(e event.Event) {
+				waits = waits || e.Type == event.StepStarted && e.Step == "wait for boot" && e.Host == "etcd-1"
+			}
+			end := applyRun(s.run, runSerially, bmc.use, func(r *rollout.Run) {
+				clock.Clock, r.Clock = r.Clock, &clock
+				r.Clusters = stoppedClusters{r.Clusters, func() time.Duration {
+					if !waits || s.Host("etcd-1").State().Up {
+						return 0
+					}
+					if len(bmc.sent) == 0 {
+						clock.slept.CompareAndSwap(0, int64(slept))
+					}
+					return 40 * time.Second
+				}}
+			})
+			told := slices.DeleteFunc(slices.Clone(s.run.Events()), func(e event.Event) bool { return !e.Reset })
+			if err := errors.Join(checkEnd(end, engine.ExitOK), checkLaws(s.Site)); err != nil || len(bmc.sent) != 1 || len(told) != 1 {
+				t.Errorf("suspended %s: %v, sent %v, told %v\n%s", slept, err, bmc.sent, told, runTranscript(s.run))
+			}
 		})
 	}
 }

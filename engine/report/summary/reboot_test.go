@@ -29,13 +29,17 @@ func TestKindOfReboot(t *testing.T) {
 	}
 }
 
-// TestResetHost checks that the summary names a host that did not come back and was reset.
+// TestResetHost checks that the summary names a host that did not come back and was reset, and not one whose reset was not sent.
 func TestResetHost(t *testing.T) {
 	h := hostSummary{due: &plannedWork{did: "do it"}}
 	h.addEvent(event.Event{Type: event.StepStarted, Kind: engine.RebootStep, Reboot: &engine.Reboot{Kind: engine.FullReboot}})
 	h.addEvent(event.Event{Type: event.Warned, Reset: true})
 	if got := h.workText(); got != "do it; reset through its BMC, because it did not come back" {
 		t.Errorf("%q", got)
+	}
+	h.addEvent(event.Event{Type: event.Warned, Reset: true, Failure: &engine.Failure{Cause: "the BMC refuses"}})
+	if got := h.workText(); got != "do it" {
+		t.Errorf("not sent: %q", got)
 	}
 }
 

@@ -163,8 +163,12 @@ func (h *hostSummary) addEvent(e event.Event) {
 			h.failedAction = e.Failure
 		}
 	case event.Warned:
-		if e.Reset {
-			h.did += "; reset through its BMC, because it did not come back"
+		const reset = "; reset through its BMC, because it did not come back"
+		switch {
+		case e.Reset && e.Failure != nil:
+			h.did = strings.TrimSuffix(h.did, reset)
+		case e.Reset:
+			h.did += reset
 		}
 		if r := e.Reboot; r != nil {
 			h.did += "; instead a " + string(r.Kind) + " reboot: " + r.Reason
