@@ -10,6 +10,7 @@ import (
 	"holdfast/engine"
 	"holdfast/engine/etcd/membership"
 	"holdfast/engine/hold"
+	"holdfast/engine/hostscript"
 )
 
 // takeHoldFor takes the hold for a step, and reports whether the step is still the next. After a new hold, it observes the
@@ -127,7 +128,8 @@ func (r *Run) renewHold(ctx context.Context, host string) error {
 
 // holdHost takes or renews the hold of a host. If it fails, the host may be held all the same, and releaseAll ends this hold.
 func (r *Run) holdHost(ctx context.Context, host string) error {
-	if taken, ok := r.held[host]; ok && time.Since(taken) < renewTime {
+	taken, before := r.held[host]
+	if before && time.Since(taken).Abs() < renewTime {
 		return nil
 	}
 	facts, err := r.readHold(ctx, host)
@@ -147,12 +149,18 @@ func (r *Run) holdHost(ctx context.Context, host string) error {
 		Kind: engine.RunHold, Holder: r.Holder, Run: r.Owner.Run, Bastion: r.Owner.Bastion, Cluster: r.Cluster.Name,
 		Reason: "changing the members of etcd cluster " + r.Cluster.Name,
 	}
-	isNew := r.held[host].IsZero() || holder != engine.HeldByThisRun
+	isNew := taken.IsZero() || holder != engine.HeldByThisRun
 	if isNew {
 		r.held[host] = time.Time{}
 	}
-	if err := r.keepHolds().Take(ctx, host, h, take); err != nil {
-		if f := new(engine.Failure); errors.As(err, &f) && f.Kind == engine.HeldFailure {
+	keeper, code := r.keepHolds(), 0
+	keeper.Run = func(ctx context.Context, host string, s hold.Script) (engine.Output, error) {
+		reply, err := r.runHoldScript(ctx, host, s)
+		code = reply.Code
+		return reply, err
+	}
+	if err := keeper.Take(ctx, host, h, take); err != nil {
+		if code == hostscript.ScriptHeld || code == hostscript.ScriptBusy && !before { // a busy host keeps a hold of this run
 			delete(r.held, host)
 		}
 		return inOneText(host, err)
@@ -193,7 +201,8 @@ func (r *Run) readHold(ctx context.Context, host string) (engine.Facts, error) {
 
 func (r *Run) keepHolds() hold.Keeper { return hold.Keeper{Run: r.runHoldScript, Owner: r.Owner} }
 
-// runHoldScript runs a script about a hold, and repeats it once if its answer is lost. A host that does not answer is read only once.
+// runHoldScript runs a script about a hold, and repeats it once if its answer is lost. A host that does not answer is read only once. If
+// the repetition finds another script at work, the first one may have taken the hold, so its error counts.
 func (r *Run) runHoldScript(ctx context.Context, host string, s hold.Script) (engine.Output, error) {
 	h, ok := r.findHost(host)
 	if !ok {
@@ -203,7 +212,10 @@ func (r *Run) runHoldScript(ctx context.Context, host string, s hold.Script) (en
 	defer cancel()
 	reply, err := r.Hosts.Run(ctx, h, Script{Purpose(s.Purpose), s.Text})
 	if err != nil && s.Purpose != hold.ReadScript && ctx.Err() == nil {
-		reply, err = r.Hosts.Run(ctx, h, Script{Purpose(s.Purpose), s.Text})
+		again, failed := r.Hosts.Run(ctx, h, Script{Purpose(s.Purpose), s.Text})
+		if failed != nil || again.Code != hostscript.ScriptBusy || s.Purpose != hold.TakeScript {
+			reply, err = again, failed
+		}
 	}
 	if err != nil {
 		err = &engine.Failure{Host: host, Step: "hold", Kind: engine.UnreachableFailure, Cause: err.Error()}

@@ -23,6 +23,7 @@ const theirHold = "{\n\"schema\":1,\n\"kind\":\"run\",\n\"holder\":\"bob@bastion
 // fakeHosts answers the hold scripts of all hosts, and counts scripts that check or take a hold or create a cluster.
 type fakeHosts struct {
 	check   engine.Output // answer of a check of the hold
+	take    engine.Output // answer to taking the hold
 	checked int
 	taken   int
 	started int
@@ -48,6 +49,7 @@ func (f *fakeHosts) Run(_ context.Context, h engine.Host, script Script) (engine
 		f.noted = script.Text
 	case Purpose(hold.TakeScript):
 		f.taken++
+		return f.take, nil
 	case StartEtcd:
 		if strings.Contains(script.Text, "ETCD_INITIAL_CLUSTER_STATE=new") {
 			f.started++
@@ -291,13 +293,24 @@ func TestHoldWhoseAnswerIsLost(t *testing.T) {
 	for name, c := range map[string]struct {
 		lost, takes, releases int
 		stops                 bool
+		busy                  bool // another script has the lock whenever the answer is not lost
+		held                  bool // the run has the hold, and renews it
 	}{
-		"one answer":  {lost: 1, takes: 2, releases: 1},
-		"all answers": {lost: 9, takes: 2, releases: 1},
-		"stopped":     {lost: 9, takes: 1, releases: 1, stops: true},
+		"one answer":        {lost: 1, takes: 2, releases: 1},
+		"all answers":       {lost: 9, takes: 2, releases: 1},
+		"stopped":           {lost: 9, takes: 1, releases: 1, stops: true},
+		"lost, then busy":   {lost: 1, takes: 2, releases: 1, busy: true},
+		"busy":              {takes: 1, releases: 0, busy: true},
+		"a renewal is busy": {takes: 1, releases: 1, busy: true, held: true},
 	} {
 		hosts := &fakeHosts{}
 		r := newFakeRun(hosts, &fakeEtcd{})
+		if c.busy {
+			hosts.take.Code = hostscript.ScriptBusy
+		}
+		if c.held {
+			r.held["a"] = time.Now().Add(-time.Hour)
+		}
 		ctx, stop := context.WithCancel(t.Context())
 		takes, releases := 0, 0
 		r.Hosts = hookedHosts{hosts, func(_ engine.Host, s Script) error {
@@ -315,7 +328,7 @@ func TestHoldWhoseAnswerIsLost(t *testing.T) {
 			return nil
 		}}
 		err := r.holdHost(ctx, "a")
-		if (err == nil) != (c.lost < c.takes) {
+		if (err == nil) != (c.lost < c.takes && !c.busy) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if err := r.releaseAll(context.WithoutCancel(ctx)); err != nil || takes != c.takes || releases != c.releases {
@@ -328,6 +341,17 @@ func TestHoldWhoseAnswerIsLost(t *testing.T) {
 	err := refused.holdHost(t.Context(), "a")
 	if f := new(engine.Failure); !errors.As(err, &f) || f.Kind != engine.HeldFailure || len(refused.held) > 0 {
 		t.Errorf("%v, held %v", err, refused.held)
+	}
+}
+
+// TestHoldFromTheFuture: a hold that was taken before the clock of the bastion was set back is renewed.
+func TestHoldFromTheFuture(t *testing.T) {
+	t.Parallel()
+	hosts := &fakeHosts{}
+	r := newFakeRun(hosts, &fakeEtcd{})
+	r.held["a"] = time.Now().Round(0).Add(time.Hour)
+	if err := r.holdHost(t.Context(), "a"); err != nil || hosts.taken != 1 {
+		t.Errorf("%d times taken, %v", hosts.taken, err)
 	}
 }
 
