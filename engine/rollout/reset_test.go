@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -369,17 +370,22 @@ func TestResetWithSlowEtcd(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s, bmc := resetWorld("etcd-1")
 			var clock suspendedClock
-			waits := false
+			var waits, sent atomic.Bool
 			s.run.Watch = func(e event.Event) {
-				waits = waits || e.Type == event.StepStarted && e.Step == "wait for boot" && e.Host == "etcd-1"
+				if e.Type == event.StepStarted && e.Step == "wait for boot" && e.Host == "etcd-1" {
+					waits.Store(true)
+				}
+				if e.Reset {
+					sent.Store(true)
+				}
 			}
 			end := applyRun(s.run, runSerially, bmc.use, func(r *rollout.Run) {
 				clock.Clock, r.Clock = r.Clock, &clock
 				r.Clusters = stoppedClusters{r.Clusters, func() time.Duration {
-					if !waits || s.Host("etcd-1").State().Up {
+					if !waits.Load() || s.Host("etcd-1").State().Up {
 						return 0
 					}
-					if len(bmc.sent) == 0 {
+					if !sent.Load() {
 						clock.slept.CompareAndSwap(0, int64(slept))
 					}
 					return 40 * time.Second
