@@ -62,10 +62,10 @@ func foldRuns(runs []Run, site, self string) History {
 	decided := map[string]bool{}
 	over := false
 	runs = slices.Clone(runs)
-	now := time.Now()
-	slices.SortStableFunc(runs, func(a, b Run) int { return cmp.Or(a.ahead(now)-b.ahead(now), b.Started.Compare(a.Started)) })
+	markFutureRuns(runs, time.Now())
+	slices.SortStableFunc(runs, func(a, b Run) int { return cmp.Or(a.futureRank()-b.futureRank(), b.Started.Compare(a.Started)) })
 	for _, r := range runs {
-		if r.ID == self || r.Site != site && !(r.isNewer && r.Site == "") || r.Maintenance != "" || r.isPartial { // a person who holds a host updates none
+		if r.ID == self || r.Site != site && !(r.hasNewerSchema && r.Site == "") || r.Maintenance != "" || r.isPartial { // a person who holds a host updates none
 			continue
 		}
 		if !over {
@@ -141,7 +141,7 @@ func (h *History) addUnfinished(r Run) {
 	for _, pool := range r.Pools {
 		h.mayHaveNewOS[pool] = true
 	}
-	if r.isNewer || !r.marksNewOS && len(r.Pools) == 0 && len(r.LastSteps)+len(r.Done)+len(r.Failed) > 0 {
+	if r.hasNewerSchema || !r.marksNewOS && len(r.Pools) == 0 && len(r.LastSteps)+len(r.Done)+len(r.Failed) > 0 {
 		h.mayHaveNewOS[""] = true
 	}
 }

@@ -205,3 +205,39 @@ func TestLostHostsAfterAWrongClock(t *testing.T) {
 		t.Errorf("failed: %v, %v", history.Failed, err)
 	}
 }
+
+// TestDeadRunFromTheFuture: right after the clock was set back, a run from the future that did not end is the newest, until another
+// run has adopted its holds.
+func TestDeadRunFromTheFuture(t *testing.T) {
+	now := time.Now()
+	dir := t.TempDir()
+	write := func(began time.Time, events ...event.Event) string {
+		id := engine.NewRunID(began, make([]byte, engine.RunIDBytes))
+		for n := range events {
+			events[n].Time = began
+		}
+		writeJournal(t, dir, id, events)
+		return id
+	}
+	start := func(adopting ...string) event.Event {
+		return event.Event{Type: event.RunStarted, Start: &event.RunStart{Site: "berlin", Adopting: adopting}}
+	}
+	done := event.Event{Type: event.HostDone, Host: "w-0"}
+	ended := event.Event{Type: event.RunEnded, End: &event.RunEnd{Updated: []string{"w-0"}}}
+	write(now.Add(-2*time.Hour), start(), done, ended)
+	dead := write(now.AddDate(0, 0, 2), start(), event.Event{Type: event.StepStarted, Host: "w-0", Step: "reboot", Kind: engine.RebootStep, Aim: "A"})
+	summarize := func() journal.EarlierRuns {
+		runs, err := journal.ListRuns(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return journal.SummarizeRuns(runs, "berlin", engine.HoldOwner{})
+	}
+	if left := summarize(); left.Lost["w-0"].Run != dead || left.Rebooting["w-0"] != dead {
+		t.Errorf("lost: %+v, rebooting: %v", left.Lost, left.Rebooting)
+	}
+	write(now.Add(-time.Minute), start(dead), done, ended)
+	if left := summarize(); len(left.Lost) > 0 || len(left.Rebooting) > 0 {
+		t.Errorf("after a run that adopted it: lost: %+v, rebooting: %v", left.Lost, left.Rebooting)
+	}
+}

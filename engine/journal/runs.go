@@ -44,8 +44,11 @@ type Run struct {
 
 	plays playWork
 
-	isPartial bool // only the first and the last line were read
-	isNewer   bool // an event has a newer schema, so the run may have done anything
+	adopting     []string // runs from the future whose holds the run was to adopt
+	isFromFuture bool     // see markFutureRuns
+
+	isPartial      bool // only the first and the last line were read
+	hasNewerSchema bool // an event has a newer schema, so the run may have done anything
 }
 
 // playWork follows the work of the plays of a run.
@@ -79,7 +82,7 @@ func (w *playWork) addEvent(e event.Event) {
 // isUpdated reports whether all plays that began have finished their work on a host.
 func (w *playWork) isUpdated(host string) bool { return !w.owed[host] && !(w.begun && w.due[host]) }
 
-// ListRuns reads the journals in dir and returns their runs, the newest first, and runs of a time to come last.
+// ListRuns reads the journals in dir and returns their runs, the newest first, and runs that seem to begin in the future last.
 // A folder that does not exist has no journals. Of the journals beyond the newest
 // maxJournals, it returns only roll-outs and changes of members that did not succeed,
 // because they may still hold hosts. It leaves out those that cannot be read.
@@ -112,21 +115,9 @@ func listAllRuns(dir string) ([]Run, error) {
 		run.UnderWay = run.End == nil && hasLock(dir, run.Site, id)
 		runs = append(runs, run)
 	}
-	now := time.Now()
-	slices.SortStableFunc(runs, func(a, b Run) int { return cmp.Or(a.ahead(now)-b.ahead(now), strings.Compare(b.ID, a.ID)) })
+	markFutureRuns(runs, time.Now())
+	slices.SortStableFunc(runs, func(a, b Run) int { return cmp.Or(a.futureRank()-b.futureRank(), strings.Compare(b.ID, a.ID)) })
 	return runs, nil
-}
-
-// maxAhead is how far in the future a run may have begun. If it is more, the clock was wrong then, and was set back later.
-const maxAhead = 24 * time.Hour
-
-// ahead returns 1 for a run that seems to have begun in the future, else 0. Such a run counts as older than all others: or it would be the
-// newest for ever, and hide what later runs have seen.
-func (r Run) ahead(now time.Time) int {
-	if r.Started.After(now.Add(maxAhead)) {
-		return 1
-	}
-	return 0
 }
 
 // maxJournals is the number of journals that are read. Of the maxOldJournals before
@@ -181,7 +172,7 @@ func ParseRun(id, journal string, text io.Reader) Run {
 	run := Run{ID: id, LastSteps: map[string]string{}, RebootedHosts: map[string]bool{}, Aims: map[string]string{}, plays: playWork{due: map[string]bool{}, owed: map[string]bool{}}}
 	err := readableLimits().scanLines(journal, text, func(line []byte) error {
 		e, err := decodeEvent(withoutPlan(line))
-		if run.isNewer = e.Schema > event.Schema; run.isNewer && e.Type == event.RunStarted || err == nil { // the site and the time tell what the run may have changed
+		if run.hasNewerSchema = e.Schema > event.Schema; run.hasNewerSchema && e.Type == event.RunStarted || err == nil { // the site and the time tell what the run may have changed
 			run.addEvent(e)
 		}
 		return err
@@ -205,6 +196,7 @@ func (r *Run) addEvent(e event.Event) {
 		if e.Start != nil {
 			r.Site, r.Holder, r.Bastion, r.Cluster, r.Maintenance = e.Start.Site, e.Start.Holder, e.Start.Bastion, e.Start.Cluster, e.Start.Maintenance
 			r.marksNewOS, r.hasPlays = e.Start.MarksNewOS, e.Start.HasPlays
+			r.adopting = futureRuns(e.Start.Adopting)
 		}
 	case event.StepStarted, event.HostDone, event.HostFailed:
 		r.addAim(e)
