@@ -60,7 +60,7 @@ func TestStance(t *testing.T) {
 		{"expired by the bastion's clock only", engine.Facts{Hold: run("x", future), GatheredAt: now.AddDate(1, 0, 0)}, engine.HeldByOther},
 		{"expired by both clocks, which are far apart", engine.Facts{Hold: run("x", past), GatheredAt: now.AddDate(1, 0, 0)}, engine.HeldByExpiredRun},
 		{"of a bastion a year ahead", far(engine.RunHold, now.Add(-time.Hour), year), engine.HeldByOther},
-		{"of a bastion a year ahead, and a week old", far(engine.RunHold, now.Add(-8*24*time.Hour), year), engine.HeldByExpiredRun},
+		{"of a bastion a year ahead, and a month old", far(engine.RunHold, now.Add(-31*24*time.Hour), year), engine.HeldByExpiredRun},
 		{"of a host a year behind, which was set right", far(engine.RunHold, now.Add(-year), time.Hour), engine.HeldByOther},
 		{"for a year, of a person", far(engine.MaintenanceHold, now.Add(-8*24*time.Hour), year), engine.HeldByOther},
 		{"maintenance", engine.Facts{Hold: maintenance("m", future)}, engine.HeldByOther},
