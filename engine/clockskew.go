@@ -18,17 +18,16 @@ const (
 // more than this tolerance.
 const clockTolerance = 2 * time.Minute
 
-// At returns the facts with the clocks as they must be at a later time of the bastion, if nobody sets them.
-func (f Facts) At(now time.Time) Facts {
+// AdvanceClocks returns the facts with both clocks moved on to now, a time of the bastion.
+func (f Facts) AdvanceClocks(now time.Time) Facts {
 	if !f.GatheredAt.IsZero() {
 		f.Clock, f.GatheredAt = f.Clock.Add(now.Sub(f.GatheredAt)), now
 	}
 	return f
 }
 
-// Expiry compares the end of the hold with the host's clock, which also set
-// that end. If GatheredAt is known, it compares the end with the bastion's
-// clock too.
+// Expiry compares the end of the hold with the host's clock and, if GatheredAt
+// is known, with the bastion's.
 func (f Facts) Expiry() Expiry {
 	switch {
 	case f.Hold == nil || !f.Hold.Expired(f.Clock):

@@ -41,7 +41,7 @@ type Facts struct {
 	Config           *resource.ConfigFacts `json:"config,omitempty"`            // nil: not gathered
 	Rollout          *Rollout              `json:"rollout,omitempty"`           // the last roll-out that changed, or should have changed, the OS of the host
 	RolloutProblem   string                `json:"rollout_problem,omitempty"`   // why Rollout is not trusted
-	RolloutSchema    int                   `json:"rollout_schema,omitempty"`    // version of a recorded roll-out that this holdfast does not know; 0: it knows the version, or the host has none
+	RolloutSchema    int                   `json:"rollout_schema,omitempty"`    // version of a recorded roll-out that this version of holdfast does not know; 0: it knows the version, or the host has none
 	Updated          time.Time             `json:"updated,omitzero"`            // when a run last made the host match, by the later one of the clocks of the host and the bastion
 	Rejected         []string              `json:"rejected,omitempty"`          // digests of the OS versions that the host rejects after a rollback
 	Etcd             []string              `json:"etcd,omitempty"`              // signs that etcd runs on the host, each as a phrase
@@ -76,8 +76,8 @@ type Rollout struct {
 	Supersedes []string          `json:"supersedes,omitempty"` // runs of earlier roll-outs with the same number
 }
 
-// RolloutSchema is the version of the JSON in which a host keeps a roll-out. A host with another version refuses every
-// other OS, because nobody knows whether that roll-out is finished.
+// RolloutSchema is the version of the JSON in which a host keeps a roll-out. While a host has a roll-out of another version,
+// no run begins another OS, because nobody knows whether that roll-out is finished.
 const RolloutSchema = 1
 
 // MaxPools is the number of pools that a site, and so a roll-out, has at most.

@@ -55,9 +55,9 @@ type Plan struct {
 	FullReboot bool `json:"full_reboot,omitempty"` // each reboot is a full one, even if its pool allows a lesser one
 
 	RetryRolledBack bool   `json:"retry_rolled_back,omitempty"` // an OS is tried again on hosts that were rolled back from it
-	ContinueOver    string `json:"continue_over,omitempty"`     // run whose roll-out need not be finished before another one begins
+	OverriddenRun   string `json:"overridden_run,omitempty"`    // run whose roll-out need not be finished before another one begins
 
-	ContinueOverUnread []string `json:"continue_over_unread,omitempty"` // hosts whose roll-out, of another version of holdfast, need not be finished either
+	OverriddenHosts []string `json:"overridden_hosts,omitempty"` // hosts whose roll-out, of another version of holdfast, need not be finished either
 
 	Selected []string          `json:"selected,omitempty"` // hosts that the plan is for; empty: all
 	Settings map[string]string `json:"settings,omitempty"` // settings of the inventory and the playbook, by subject
@@ -196,9 +196,9 @@ func (p Plan) HasWork() bool {
 	return len(p.Batches) > 0 || len(p.Lanes) > 0 || len(p.Before) > 0
 }
 
-// OverridesRollout reports whether the plan may begin a roll-out over an unfinished one, or over one that another version of
-// holdfast recorded.
-func (p Plan) OverridesRollout() bool { return p.ContinueOver != "" || len(p.ContinueOverUnread) > 0 }
+// OverridesRollout reports whether the plan may begin a roll-out although an earlier one is unfinished, or was recorded by
+// another version of holdfast.
+func (p Plan) OverridesRollout() bool { return p.OverriddenRun != "" || len(p.OverriddenHosts) > 0 }
 
 // Empty reports whether the plan has no work and leaves no work out.
 func (p Plan) Empty() bool {

@@ -96,8 +96,8 @@ type runOptions struct {
 	keep bool
 }
 
-// countJobs returns how many labs in a folder the scenarios use. shared is the number of scenarios that can run side by side. It returns
-// an error if the folder has no room for one lab.
+// countJobs returns how many labs in a folder the scenarios use. shared is the number of scenarios that can run side by side.
+// It returns an error if the folder has no room for one lab.
 func (o runOptions) countJobs(dir string, shared int) (int, error) {
 	memory, err := idle.AvailableMemory()
 	if err != nil {

@@ -52,7 +52,7 @@ func (w inventoryWriter) lookAtHosts(ctx context.Context, s *draft.Site) error {
 		return context.Cause(ctx)
 	}
 	if len(look.listReached()) == 0 {
-		return failWith(engine.ExitUnreachable, fmt.Errorf("no host answered, so nothing was written; the first one: %s", look.found[opened.inv.Hosts[0].Name].Unreachable))
+		return failWith(engine.ExitUnreachable, fmt.Errorf("no host answered, so nothing was written (%s: %s)", opened.inv.Hosts[0].Name, look.found[opened.inv.Hosts[0].Name].Unreachable))
 	}
 	return nil
 }

@@ -10,7 +10,7 @@ import (
 
 // TestSavedPlanKeepsPermissions: apply --plan has the permissions with which the plan was approved, without their flags.
 func TestSavedPlanKeepsPermissions(t *testing.T) {
-	saved := engine.Plan{FullReboot: true, AnyEtcdVersion: true, RetryRolledBack: true, ContinueOver: "run-0", Repair: []string{"etcd-0"}}
+	saved := engine.Plan{FullReboot: true, AnyEtcdVersion: true, RetryRolledBack: true, OverriddenRun: "run-0", Repair: []string{"etcd-0"}}
 	s := &site{run: &rollout.Run{}}
 	s.inv = engine.Inventory{Hosts: []engine.Host{{Name: "etcd-0", Cluster: "main"}}}
 	a := applyRun{saved: &saved}
@@ -20,7 +20,7 @@ func TestSavedPlanKeepsPermissions(t *testing.T) {
 	if r := s.run; !r.FullReboot || !r.AnyEtcdVersion || !r.RetryRejected || !r.OverIncomplete || !slices.Equal(r.Repair, saved.Repair) {
 		t.Errorf("%+v", r.Request)
 	}
-	saved = engine.Plan{ContinueOverUnread: []string{"w-0"}}
+	saved = engine.Plan{OverriddenHosts: []string{"w-0"}}
 	if err := a.setPermissions(s); err != nil || !s.run.OverIncomplete {
 		t.Errorf("over a roll-out of another version: %+v, %v", s.run.Request, err)
 	}

@@ -70,7 +70,7 @@ func (r *ansibleReader) readHost(h ansible.Host) (Host, bool) {
 		case v.Kind == ansible.Template || v.Kind == ansible.Structure || v.Kind == ansible.Secret:
 			r.addRemark(v.At, "%s is %s, which is not evaluated; set the argument of holdfast by hand", name, describeKind(v.Kind))
 			usable = usable && name != "ansible_host" && name != "ansible_ssh_host"
-			loseWay(name, &out)
+			markWayUnknown(name, &out)
 		case v.Kind == ansible.Null:
 		default:
 			usable = read(r, v, &out) && usable
@@ -83,8 +83,8 @@ func (r *ansibleReader) readHost(h ansible.Host) (Host, bool) {
 	return out, usable
 }
 
-// loseWay notes that the value of a variable is not known, if it decides about the way to the host.
-func loseWay(name string, h *Host) {
+// markWayUnknown notes that the value of a variable is not known, if it decides about the way to the host.
+func markWayUnknown(name string, h *Host) {
 	switch name {
 	case "ansible_port", "ansible_ssh_port":
 		h.portUnknown, h.Connection.Port = true, ""

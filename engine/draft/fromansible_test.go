@@ -55,11 +55,11 @@ func TestConnections(t *testing.T) {
 		"ansible_ssh_common_args='-AC -vvv -i key -F other -Jgate -oPort=7'":          {setting: `proxy_jump = "gate"`, remark: "only -J HOST and -o ProxyJump=HOST"},
 		"ansible_ssh_args='-C -o \"ProxyJump gate\"'":                                 {setting: `proxy_jump = "gate"`, remark: "only -J HOST and -o ProxyJump=HOST"},
 		"ansible_ssh_common_args='-4J gate -J other'":                                 {setting: `proxy_jump = "gate"`, remark: "only -J HOST and -o ProxyJump=HOST"},
-		"ansible_ssh_common_args='-J gate -P x'":                                      {setting: `proxy_jump = "gate"`, remark: "an unknown one, and all after it, were not read"},
-		"ansible_ssh_common_args='-P x -J gate'":                                      {without: "gate", remark: "an unknown one, and all after it, were not read"},
-		"ansible_ssh_common_args='word -J gate'":                                      {without: "gate", remark: "an unknown one, and all after it, were not read"},
-		"ansible_ssh_common_args='-- -J gate'":                                        {without: "gate", remark: "an unknown one, and all after it, were not read"},
-		"ansible_ssh_common_args='-C -J'":                                             {without: "proxy_jump", remark: "an unknown one, and all after it, were not read"},
+		"ansible_ssh_common_args='-J gate -P x'":                                      {setting: `proxy_jump = "gate"`, remark: "the first unknown one and all after it were not read"},
+		"ansible_ssh_common_args='-P x -J gate'":                                      {without: "gate", remark: "the first unknown one and all after it were not read"},
+		"ansible_ssh_common_args='word -J gate'":                                      {without: "gate", remark: "the first unknown one and all after it were not read"},
+		"ansible_ssh_common_args='-- -J gate'":                                        {without: "gate", remark: "the first unknown one and all after it were not read"},
+		"ansible_ssh_common_args='-C -J'":                                             {without: "proxy_jump", remark: "the first unknown one and all after it were not read"},
 		"ansible_ssh_common_args='-J %r@gate'":                                        {without: "gate", remark: "the jump host is not a plain name"},
 		"ansible_ssh_common_args='-J \"gate'":                                         {without: "gate", remark: "a quotation mark is missing"},
 		"ansible_ssh_common_args='-o ProxyCommand=\"ssh -W %h:%p -J gate x\"'":        {without: "gate", remark: "only -J HOST and -o ProxyJump=HOST"},
@@ -152,7 +152,7 @@ hosts:2:1: left out, because their port or jump host is not known and other host
 hosts:2:19: ansible_ssh_args ` + template + `
 hosts:2:1: left out, because their port or jump host is not known and other hosts have their address; add them by hand: a`},
 		"after an unknown argument": {"a ansible_host=gw ansible_ssh_args='-J gate --x -p 7'\nb ansible_host=gw ansible_ssh_args='-J gate'\n", []string{"ok", "b"}, `
-hosts:2:19: arguments of ssh: an unknown one, and all after it, were not read; if they have a jump host, set proxy_jump by hand. Write the others into ssh_config
+hosts:2:19: arguments of ssh: the first unknown one and all after it were not read; if they have a jump host, set proxy_jump by hand. Write the others into ssh_config
 hosts:2:1: left out, because their port or jump host is not known and other hosts have their address; add them by hand: a`},
 		"the only one": {"a ansible_host=gw ansible_port='{{ x }}'\n", []string{"ok", "a"}, `
 hosts:2:19: ansible_port ` + template},

@@ -32,7 +32,7 @@ func FromSSH(aliases sshconfig.Aliases) Site {
 		}
 	}
 	if o := aliases.Omitted; len(o) > 0 {
-		remark(o[0], "names from this one on are left out (%d of them), because only the first %d of a file are read", len(o), sshconfig.MaxAliases)
+		remark(o[0], "only the first %d names of a file are read; %d names from this one on are left out", sshconfig.MaxAliases, len(o))
 	}
 	for _, p := range aliases.Patterns {
 		if p.Name != "*" {

@@ -61,7 +61,7 @@ func TestOmittedNames(t *testing.T) {
 		Named:   []sshconfig.Alias{{Name: "a", At: "config:1", Host: "a", Port: 22}},
 		Omitted: []sshconfig.Alias{{Name: "b", At: "config:10001"}, {Name: "c", At: "config:10002"}},
 	})
-	want := []string{"config:10001: names from this one on are left out (2 of them), because only the first 10000 of a file are read"}
+	want := []string{"config:10001: only the first 10000 names of a file are read; 2 names from this one on are left out"}
 	if len(s.Hosts) != 1 || !slices.Equal(s.Remarks, want) {
 		t.Errorf("%+v", s)
 	}

@@ -33,7 +33,7 @@ type parentReader struct {
 	inPool map[string]int      // hosts in these pools
 }
 
-// remarkParents names groups that contain groups, because no pool takes the hosts of other groups in. A pattern for -l is shown
+// remarkParents names groups that contain groups, because no pool includes the hosts of nested groups. A pattern for -l is shown
 // only if it selects exactly the hosts of the group.
 func (m *maker) remarkParents(groups []Group, pools []*pool) {
 	r := parentReader{groups: map[string]Group{}, nameOf: map[string]string{}, pools: map[string][]string{}, inPool: map[string]int{}}
@@ -72,7 +72,7 @@ func (m *maker) remarkParent(g Group, r parentReader) {
 	case len(pools) > 0:
 		text = "pool " + strings.Join(pools, ", ") + " has only hosts that group " + g.Name + " lists itself, not all hosts of the groups in it"
 	case len(g.Hosts) > 0:
-		text = "group " + g.Name + " becomes no pool, because its hosts are in others"
+		text = "group " + g.Name + " becomes no pool, because its hosts are in other pools"
 	}
 	pattern := r.findPattern(wanted)
 	switch {
@@ -107,7 +107,8 @@ func (r parentReader) findHosts(g Group) map[string]bool {
 	return hosts
 }
 
-// findPattern returns a pattern that selects exactly these hosts: pools, and the hosts of other pools. It returns "" if none is short.
+// findPattern returns a pattern that selects exactly these hosts: pools, and the hosts of other pools. It returns "" if none
+// is short.
 func (r parentReader) findPattern(wanted map[string]bool) string {
 	size := map[string]int{}
 	var parts textutil.Groups[string, string]

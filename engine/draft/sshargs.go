@@ -79,7 +79,7 @@ func setArguments(r *ansibleReader, v ansible.Value, h *Host) bool {
 	a := readSSHArguments(words)
 	switch {
 	case a.isCut:
-		r.addRemark(v.At, "arguments of ssh: an unknown one, and all after it, were not read; if they have a jump host, set proxy_jump by hand. Write the others into ssh_config")
+		r.addRemark(v.At, "arguments of ssh: the first unknown one and all after it were not read; if they have a jump host, set proxy_jump by hand. Write the others into ssh_config")
 	case a.hasOthers:
 		r.addRemark(v.At, "arguments of ssh: only -J HOST and -o ProxyJump=HOST are taken over; write the others into ssh_config")
 	}

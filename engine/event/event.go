@@ -26,7 +26,7 @@ type Event struct {
 	Cluster     string                  `json:"cluster,omitempty"`
 	Member      string                  `json:"member,omitempty"`   // ID of the etcd member that the step changes, if etcd lists it
 	Batch       int                     `json:"batch,omitempty"`    // number of the batch, from 1
-	Hosts       []string                `json:"hosts,omitempty"`    // hosts of a batch that starts; in `planned`: hosts with work, also those that the plan leaves out, and none that it only stages
+	Hosts       []string                `json:"hosts,omitempty"`    // hosts of a batch that starts; in `planned`: hosts with work, with those that the plan leaves out, and without those that it only stages
 	Regained    []string                `json:"regained,omitempty"` // in `planned` and `host-done`: hosts that match or are updated, and that an earlier run had changed and not seen again
 	Canaries    []string                `json:"canaries,omitempty"` // pools whose canaries are in the batch
 	Step        string                  `json:"step,omitempty"`

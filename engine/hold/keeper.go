@@ -168,7 +168,7 @@ func (k Keeper) Fail(ctx context.Context, host string, f engine.Failure) error {
 
 // Release ends the hold of the run of Owner. A host without a hold is not an error.
 func (k Keeper) Release(ctx context.Context, host string, r engine.Release) error {
-	reply, err := k.runWhenFree(ctx, host, Script{ReleaseScript, hostscript.UpdatingReleaseScript(k.Owner, r, k.now()), helpersTimeout})
+	reply, err := k.runWhenFree(ctx, host, Script{ReleaseScript, hostscript.ReleaseScriptAt(k.Owner, r, k.now()), helpersTimeout})
 	return k.judgeReply(reply, err, "release the hold", notOurs)
 }
 

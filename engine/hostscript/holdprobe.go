@@ -125,7 +125,7 @@ func ReadHold(out engine.Output) (hold *engine.Hold, problem string) {
 		return nil, engine.HoldPath + " is not a hold: it has no schema"
 	}
 	if h.Schema != engine.HoldSchema {
-		return nil, fmt.Sprintf("%s is of schema %d, and this holdfast knows %d; use the version that wrote it, or a later one", engine.HoldPath, h.Schema, engine.HoldSchema)
+		return nil, fmt.Sprintf("%s is of schema %d, and this version of holdfast knows %d; use the version that wrote it, or a later one", engine.HoldPath, h.Schema, engine.HoldSchema)
 	}
 	if h.Kind != engine.RunHold && h.Kind != engine.MaintenanceHold {
 		return nil, fmt.Sprintf("%s is not a hold: kind %q", engine.HoldPath, h.Kind)
@@ -143,7 +143,7 @@ func FindUnknownField(text string, value any) (problem string) {
 	d := json.NewDecoder(strings.NewReader(text))
 	d.DisallowUnknownFields()
 	if err := d.Decode(value); err != nil {
-		return fmt.Sprintf("has an %s, which this holdfast would lose; use the version that wrote it, or a later one", strings.TrimPrefix(err.Error(), "json: "))
+		return fmt.Sprintf("has an %s, which this version of holdfast would lose; use the version that wrote it, or a later one", strings.TrimPrefix(err.Error(), "json: "))
 	}
 	return ""
 }

@@ -58,11 +58,11 @@ func TestProblemsOfHolds(t *testing.T) {
 	if text := hostscript.DescribeHolder(engine.Output{Stdout: strings.Repeat("x", 5000)}); len(text) > 300 || !strings.Contains(text, "cannot be read") {
 		t.Error(text)
 	}
-	const newer = "is of schema 2, and this holdfast knows 1; use the version that wrote it, or a later one"
+	const newer = "is of schema 2, and this version of holdfast knows 1; use the version that wrote it, or a later one"
 	for text, want := range map[string]string{
 		`{"kind":"run"}`: "it has no schema", `{"schema":2,"kind":"run"}`: newer, `{"schema":2,"kind":["run"]}`: newer,
-		`{"schema":1,"kind":"run","blessing":"b"}`:         `has an unknown field "blessing", which this holdfast would lose; use the version that wrote it, or a later one`,
-		`{"schema":1,"kind":"run","drain":{"blessing":1}}`: `has an unknown field "blessing", which this holdfast would lose; use the version that wrote it, or a later one`,
+		`{"schema":1,"kind":"run","blessing":"b"}`:         `has an unknown field "blessing", which this version of holdfast would lose; use the version that wrote it, or a later one`,
+		`{"schema":1,"kind":"run","drain":{"blessing":1}}`: `has an unknown field "blessing", which this version of holdfast would lose; use the version that wrote it, or a later one`,
 	} {
 		hold, problem := hostscript.ReadHold(engine.Output{Stdout: text})
 		if hold != nil || !strings.HasSuffix(problem, want) {

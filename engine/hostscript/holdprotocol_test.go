@@ -154,7 +154,7 @@ func TestLateHostClock(t *testing.T) {
 		if !h.Expires.Equal(tickTime(x.later+6)) || !h.Renewed.Equal(tickTime(x.host)) {
 			t.Errorf("%+v: %+v", x, h)
 		}
-		b.mustRun(hostscript.UpdatingReleaseScript(ownerOf("r1"), engine.Release{Updated: true}, sent))
+		b.mustRun(hostscript.ReleaseScriptAt(ownerOf("r1"), engine.Release{Updated: true}, sent))
 		if text, err := os.ReadFile(b.root + hostscript.UpdatedPath); err != nil || strings.TrimSpace(string(text)) != tickTime(x.later).Format(time.RFC3339) {
 			t.Errorf("%+v: %s, %v", x, text, err)
 		}

@@ -18,8 +18,8 @@ const (
 	UnprovenPath = engine.StateDir + "/unproven.json" // a Hold of a run that a person ended
 )
 
-// HoldScript returns the script that takes the host's hold for h.Run. The hold
-// expires after lasts by the host's clock (0: never), as if the bastion's clock were not known. The script renews a hold
+// HoldScript returns the script that takes the host's hold for h.Run, without the
+// bastion's clock. The hold expires after lasts (0: never). The script renews a hold
 // of h.Run, adopts a hold of the run adopt ("": none), and replaces no other
 // hold. It prints the resulting hold as JSON. If somebody else holds the host,
 // it prints that hold and exits with ScriptHeld. A power cut leaves either no
@@ -30,11 +30,11 @@ func HoldScript(h engine.Hold, lasts engine.Duration, adopt string, roll *engine
 	return TakeHoldScript(h, engine.TakeHold{For: lasts, Adopt: adopt, Rollout: roll}, time.Time{})
 }
 
-// TakeHoldScript returns the HoldScript of a step. The hold ends after t.For by the clock of the host or of the bastion, at which
-// it is now (zero: unknown), whichever is later: a clock that was behind may be set right while the hold stands. With KeepEnd, a hold of h.Run keeps its end. If t.Renewed is set, the
-// script adopts only a hold that was last written at that time: a run that has
-// renewed its hold in the meantime is alive. If t.Digest is set, the script writes only the hold again whose text has this
-// digest, or that it has written before, and exits with ScriptHeld in all other cases.
+// TakeHoldScript returns the HoldScript of a step. now is the time of the bastion (zero: unknown). The hold ends t.For after
+// the later one of now and the host's clock: a clock that was behind may be set right while the hold stands. With KeepEnd, a
+// hold of h.Run keeps its end. If t.Renewed is set, the script adopts only a hold that was last written at that time: a run
+// that has renewed its hold in the meantime is alive. If t.Digest is set, the script writes only the hold again whose text has
+// this digest, or that it has written before, and exits with ScriptHeld in all other cases.
 func TakeHoldScript(h engine.Hold, t engine.TakeHold, now time.Time) string {
 	h = truncateHold(h)
 	adoptLine := ""
@@ -141,20 +141,20 @@ func BootStateScript() string {
 		`grep -qs '^"not_booted":' ` + files + "; then print_boot_state; fi"
 }
 
-// ReleaseScript returns UpdatingReleaseScript as if the bastion's clock were not known.
+// ReleaseScript returns the ReleaseScriptAt without the bastion's clock.
 func ReleaseScript(owner engine.HoldOwner, r engine.Release) string {
-	return UpdatingReleaseScript(owner, r, time.Time{})
+	return ReleaseScriptAt(owner, r, time.Time{})
 }
 
-// UpdatingReleaseScript returns the script that ends the hold of the run, removes the
+// ReleaseScriptAt returns the script that ends the hold of the run, removes the
 // notice for logins, and starts the reboot helpers again. A host without a hold
 // is no error. If somebody else holds the host, the script prints and keeps
 // that hold, and exits with ScriptHeld.
 //
 // The script writes UpdatedPath and RejectedPath before it removes the hold, so
-// that an interrupted release is repeated. The time in UpdatedPath is from the clock of the host or of the bastion, at which it is
-// now (zero: unknown), whichever is later.
-func UpdatingReleaseScript(owner engine.HoldOwner, r engine.Release, now time.Time) string {
+// that an interrupted release is repeated. now is the time of the bastion (zero: unknown). UpdatedPath gets the later one of
+// now and the host's clock.
+func ReleaseScriptAt(owner engine.HoldOwner, r engine.Release, now time.Time) string {
 	when, accepts, whole := "", "", ""
 	if r.Updated {
 		when, accepts = UpdatedPath, r.Accepts

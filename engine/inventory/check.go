@@ -14,7 +14,7 @@ func (b *builder) checkInventory() {
 		b.checkPredecessors(n)
 	}
 	if len(blocks) > engine.MaxPools {
-		b.addError(blocks[engine.MaxPools].at, fmt.Sprintf("%d pools are more than %d", len(blocks), engine.MaxPools), "merge pools, or split the site into several inventories")
+		b.addError(blocks[engine.MaxPools].at, fmt.Sprintf("the inventory has %d pools; the limit is %d", len(blocks), engine.MaxPools), "merge pools, or split the site into several inventories")
 	}
 	members := map[string]int{}
 	pools := map[string]int{}

@@ -56,7 +56,7 @@ func TestBounds(t *testing.T) {
 		{"a long document of many hosts", "site \"s\" {}\npool \"w\" {}\nhosts \"w\" {\n  range = \"1-1000\"\n  address = \"w${id}\"\n  pool = \"w\"\n  config \"a.bu\" { content = \"" + strings.Repeat("x", 1<<20) + "\" }\n}\n", "the text is too long: all texts"},
 		{"loops within a text", "site \"s\" {}\nlocals {\n" + halfDoubled + "x = \"%{for i in range(65)}${local.a16}%{endfor}\"\n}\n", "site.hcl:20:6: the text is too long"},
 		{"texts of a template", "site \"s\" {}\nlocals {\n" + halfDoubled + "x = [for i in range(80) : templatefile(\"long\", { t = local.a16 })]\n}\n", "long:1:3: the text is too long: all texts"},
-		{"many pools", "site \"s\" {}\n" + numberPools(1001), "site.hcl:1002:6: 1001 pools are more than 1000: merge pools"},
+		{"many pools", "site \"s\" {}\n" + numberPools(1001), "site.hcl:1002:6: the inventory has 1001 pools; the limit is 1000: merge pools"},
 		{"brackets", local(strings.Repeat("[", 50_000) + strings.Repeat("]", 50_000)), "site.hcl:3:105: nested too deep"},
 		{"parentheses", local(strings.Repeat("(", 50_000)), "nested too deep"},
 		{"objects", local(strings.Repeat("{a=", 50_000)), "nested too deep"},

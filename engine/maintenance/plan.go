@@ -138,7 +138,8 @@ func (r Request) planHold(refusal string, s Site, host string) engine.HostMainte
 	return m
 }
 
-// planExtension never shortens a hold. It lasts from the clock of the host or of the bastion, at which it is now, whichever is later.
+// planExtension never shortens a hold. now is the time of the bastion. The extension counts from the later one of now and the
+// host's clock.
 func (r Request) planExtension(o Observed, now time.Time) engine.HostMaintenance {
 	st := standing.View{}.JudgeFacts(o.Facts)
 	if o.Facts.Clock.After(now) {

@@ -14,7 +14,7 @@ type turn int
 const (
 	failedTurn turn = iota // failed in the last run
 	plainTurn
-	failedHeldTurn // failed, and is held since: it must not keep other held hosts drained
+	failedHeldTurn // failed, and has been held since: it must not keep other held hosts drained
 )
 
 // sortKey orders the hosts of a pool: turn by turn, then zone by zone, then in the pool's order.

@@ -25,7 +25,7 @@ import (
 // whether that roll-out is finished.
 func findUnfinishedHosts(in Input, x index, s surveyResult) []engine.UnfinishedHost {
 	last := x.last
-	if unread := hostsOfOtherVersions(in); len(unread) > 0 && !in.OverIncomplete && startsRollout(in, s) {
+	if unread := hostsWithUnknownRollout(in); len(unread) > 0 && !in.OverIncomplete && startsRollout(in, s) {
 		return unread
 	}
 	if last == nil || in.OverIncomplete || in.Approved != nil && !last.After(in.Approved.LastRollout, in.Run) || !startsOtherRollout(in, x, s, *last) {
@@ -34,12 +34,12 @@ func findUnfinishedHosts(in Input, x index, s surveyResult) []engine.UnfinishedH
 	return in.hostsBehind(x, *last)
 }
 
-// hostsOfOtherVersions returns the hosts whose roll-out another version of holdfast has recorded, in a format of its own.
-func hostsOfOtherVersions(in Input) (list []engine.UnfinishedHost) {
+// hostsWithUnknownRollout returns the hosts whose roll-out another version of holdfast has recorded, in a format of its own.
+func hostsWithUnknownRollout(in Input) (list []engine.UnfinishedHost) {
 	for _, h := range in.Inventory.Hosts {
 		if schema := in.Facts[h.Name].RolloutSchema; schema != 0 {
 			list = append(list, engine.UnfinishedHost{Host: h.Name, Reason: fmt.Sprintf(
-				"has a %s of schema %d, and this holdfast knows %d; use the version that wrote it, or a later one", hostscript.RolloutPath, schema, engine.RolloutSchema)})
+				"has a %s of schema %d, and this version of holdfast knows %d; use the version that wrote it, or a later one", hostscript.RolloutPath, schema, engine.RolloutSchema)})
 		}
 	}
 	return list
@@ -51,10 +51,10 @@ func addOverriddenRollouts(p *engine.Plan, in Input, x index) {
 		return
 	}
 	if x.last != nil {
-		p.ContinueOver = x.last.Run
+		p.OverriddenRun = x.last.Run
 	}
-	for _, unread := range hostsOfOtherVersions(in) {
-		p.ContinueOverUnread = append(p.ContinueOverUnread, unread.Host)
+	for _, unread := range hostsWithUnknownRollout(in) {
+		p.OverriddenHosts = append(p.OverriddenHosts, unread.Host)
 	}
 }
 

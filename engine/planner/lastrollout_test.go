@@ -219,7 +219,7 @@ func TestARolloutOfAnotherVersionIsNotOver(t *testing.T) {
 	f := in.Facts["a-2"]
 	f.RolloutSchema = 2
 	in.Facts["a-2"] = f
-	const reason = "a-2 has a /var/lib/holdfast/rollout.json of schema 2, and this holdfast knows 1; use the version that wrote it, or a later one"
+	const reason = "a-2 has a /var/lib/holdfast/rollout.json of schema 2, and this version of holdfast knows 1; use the version that wrote it, or a later one"
 	p := planner.NewPlan(in)
 	if len(p.Unfinished) != 1 || p.Unfinished[0].String() != reason || len(p.Batches) > 0 || p.Verdict().Exit != engine.ExitRefused {
 		t.Errorf("unfinished %v, batches %v", p.Unfinished, p.Batches)

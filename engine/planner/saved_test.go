@@ -139,12 +139,12 @@ func TestSame(t *testing.T) {
 		"tasks":                       {play(savedPlay("true")), play(savedPlay("rm -rf /srv")), "play tidy: pre-task 1 is not as it was\n  play tidy: task 1 is not as it was"},
 		"serial":                      {play(savedPlay("true")), play(serial), "play tidy: serial is 3 now, and was not set"},
 		"over a roll-out":             {over("run-a"), over("run-a"), ""},
-		"over another one":            {over("run-a"), over("run-b"), "the plan was saved to begin over the roll-out of run run-a, and that of run run-b has begun since"},
+		"over another one":            {over("run-a"), over("run-b"), "the saved plan may override the unfinished roll-out of run run-a, but run run-b has begun another one since"},
 		"over an unread roll-out":     {unread("", "worker-1"), unread("", "worker-1"), ""},
 		"over fewer of them":          {unread("", "worker-1", "worker-2"), unread("", "worker-1"), ""},
-		"over another unread one":     {unread("", "worker-1"), unread("", "worker-1", "worker-2"), "another version of holdfast has recorded a roll-out on worker-2 since"},
-		"over one, and an unread one": {over("run-a"), unread("run-a", "worker-1"), "another version of holdfast has recorded a roll-out on worker-1 since"},
-		"over one after an unread":    {unread("", "worker-1"), unread("run-b", "worker-1"), "that of run run-b has begun since"},
+		"over another unread one":     {unread("", "worker-1"), unread("", "worker-1", "worker-2"), "worker-2 has a roll-out of another version of holdfast that the saved plan does not name"},
+		"over one, and an unread one": {over("run-a"), unread("run-a", "worker-1"), "worker-1 has a roll-out of another version of holdfast that the saved plan does not name"},
+		"over one after an unread":    {unread("", "worker-1"), unread("run-b", "worker-1"), "but run run-b has begun one since"},
 		"permitted now":               {nil, unread("run-b", "worker-1"), ""},
 		"was refused":                 {func(_ *world, in *planner.Input) { delete(in.Clusters, "main") }, nil, "begins nothing"},
 	} {
@@ -173,24 +173,24 @@ func TestSame(t *testing.T) {
 // TestSavedPermissions: a plan keeps the permissions with which it was made.
 func TestSavedPermissions(t *testing.T) {
 	in := savedWorld().input()
-	if p := planner.NewPlan(in); p.RetryRolledBack || p.ContinueOver != "" {
-		t.Errorf("without permissions: %v, %q", p.RetryRolledBack, p.ContinueOver)
+	if p := planner.NewPlan(in); p.RetryRolledBack || p.OverriddenRun != "" {
+		t.Errorf("without permissions: %v, %q", p.RetryRolledBack, p.OverriddenRun)
 	}
 	in.RetryRejected, in.OverIncomplete = true, true
-	if p := planner.NewPlan(in); !p.RetryRolledBack || p.ContinueOver != "" {
-		t.Errorf("over no roll-out: %v, %q", p.RetryRolledBack, p.ContinueOver)
+	if p := planner.NewPlan(in); !p.RetryRolledBack || p.OverriddenRun != "" {
+		t.Errorf("over no roll-out: %v, %q", p.RetryRolledBack, p.OverriddenRun)
 	}
 	for _, host := range []string{"worker-1", "worker-0"} {
 		f := in.Facts[host]
 		f.RolloutSchema = 2
 		in.Facts[host] = f
 	}
-	if p := planner.NewPlan(in); !slices.Equal(p.ContinueOverUnread, []string{"worker-0", "worker-1"}) || !p.OverridesRollout() {
-		t.Errorf("over roll-outs of another version: %v", p.ContinueOverUnread)
+	if p := planner.NewPlan(in); !slices.Equal(p.OverriddenHosts, []string{"worker-0", "worker-1"}) || !p.OverridesRollout() {
+		t.Errorf("over roll-outs of another version: %v", p.OverriddenHosts)
 	}
 	in.OverIncomplete = false
-	if p := planner.NewPlan(in); len(p.ContinueOverUnread) > 0 || p.OverridesRollout() {
-		t.Errorf("without the permission, over roll-outs of another version: %v", p.ContinueOverUnread)
+	if p := planner.NewPlan(in); len(p.OverriddenHosts) > 0 || p.OverridesRollout() {
+		t.Errorf("without the permission, over roll-outs of another version: %v", p.OverriddenHosts)
 	}
 }
 

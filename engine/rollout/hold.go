@@ -131,14 +131,14 @@ func checkTime(c engine.Cluster) time.Duration {
 	return membersTime + max(membersTime, toDuration(c.Timeout))
 }
 
-// endUnsuspended returns when work has ended, by the wall clock without suspends of the bastion since its begin. It counts at most
-// limit, so that work for which the whole process was stopped has ended long ago.
+// endUnsuspended returns the start of work by the wall clock, plus its duration without suspends of the bastion. It counts
+// at most limit, so that work during which the whole process was stopped has ended long ago.
 func endUnsuspended(began, ended time.Time, limit time.Duration) time.Time {
 	return began.Round(0).Add(min(ended.Sub(began), limit))
 }
 
-// wallTimeBetween returns the time between two moments by the wall clock, which goes on while the bastion is suspended. It is never
-// negative, so that a clock that was set back makes facts old, too.
+// wallTimeBetween returns the time between two moments by the wall clock, which goes on while the bastion is suspended. It
+// is never negative, so that a clock that was set back makes facts old, too.
 func wallTimeBetween(a, b time.Time) time.Duration { return b.Round(0).Sub(a.Round(0)).Abs() }
 
 // quorumProof is a quorum check that succeeded.
@@ -161,7 +161,7 @@ func (r *stepRunner) renewQuorumProof(ctx context.Context, hp engine.HostPlan, s
 		return err
 	}
 	if p, _ = r.quorumProofs.LoadAndDelete(hp.Host); !p.(quorumProof).isFresh(r.Clock.Now()) {
-		return &engine.Failure{Kind: engine.UnsafeFailure, Cause: fmt.Sprintf("the facts of two quorum checks were older than %s at their end; %s was not done", engine.Duration(maxProofAge), s.Name)}
+		return &engine.Failure{Kind: engine.UnsafeFailure, Cause: fmt.Sprintf("two quorum checks in a row were older than %s before they could be used, because the bastion was suspended or slow; %s was not done", engine.Duration(maxProofAge), s.Name)}
 	}
 	return nil
 }

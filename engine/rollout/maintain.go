@@ -192,7 +192,8 @@ func (r *stepRunner) endHold(ctx context.Context, host string, e engine.EndHold)
 const runPause = 5 * time.Second
 
 // awaitRuns waits until no run that is under way holds one of the hosts. The hold of a run that has failed or expired ends only by
-// another run, or by a person. A host that does not answer may be rebooted by the run that held it, until that hold has expired by the clocks of both.
+// another run, or by a person. A host that does not answer may be rebooted by the run that held it, until that hold has
+// expired by the clocks of both.
 func (m *maintainer) awaitRuns(ctx context.Context, hosts []string) {
 	told, holders := "", map[string]engine.Facts{}
 	for {
@@ -207,7 +208,7 @@ func (m *maintainer) awaitRuns(ctx context.Context, hosts []string) {
 			default:
 				delete(holders, name)
 			}
-			if f, held := holders[name]; held && f.At(m.steps.Clock.Now()).Expiry() != engine.HoldExpired {
+			if f, held := holders[name]; held && f.AdvanceClocks(m.steps.Clock.Now()).Expiry() != engine.HoldExpired {
 				busy = append(busy, name+" ("+f.Hold.String()+f.DescribeClockSkew()+")")
 			}
 		}

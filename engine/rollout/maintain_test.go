@@ -168,7 +168,7 @@ func TestStoppedHoldMayBeHeld(t *testing.T) {
 			run, r := b.Run(), holdWorkers("worker-0")
 			r.Holder, r.Bastion = run.Start.Holder, run.Start.Bastion
 			end := run.Maintain(ctx, r)
-			told := strings.Contains(findingsText(end), "it may be held: holdfast holds worker-0")
+			told := strings.Contains(findingsText(end), "it may be held (check with: holdfast holds worker-0)")
 			if told != c.held || end.Exit == engine.ExitOK || strings.Contains(findingsText(end), "context canceled") {
 				t.Errorf("%s: %s: %s", name, report.EndText(end), findingsText(end))
 			}
@@ -179,8 +179,8 @@ func TestStoppedHoldMayBeHeld(t *testing.T) {
 // TestReleaseWhoseAnswersAreLost: nobody knows whether the hold has ended, or was extended, and the failure does not claim either.
 func TestReleaseWhoseAnswersAreLost(t *testing.T) {
 	for want, r := range map[string]maintenance.Request{
-		"its hold may have ended: holdfast holds worker-0":   {Action: engine.ReleaseHosts, Hosts: []string{"worker-0"}, Force: true},
-		"its hold may have changed: holdfast holds worker-0": {Action: engine.ExtendHolds, Hosts: []string{"worker-0"}, For: engine.Duration(time.Hour), Force: true},
+		"its hold may have ended (check with: holdfast holds worker-0)":   {Action: engine.ReleaseHosts, Hosts: []string{"worker-0"}, Force: true},
+		"its hold may have changed (check with: holdfast holds worker-0)": {Action: engine.ExtendHolds, Hosts: []string{"worker-0"}, For: engine.Duration(time.Hour), Force: true},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			site := newSite(simulator.Fleet(0, 1))

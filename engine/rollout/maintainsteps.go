@@ -42,7 +42,7 @@ func (m *maintainer) runSteps(ctx context.Context, action engine.MaintenanceActi
 		}
 		_, sent := m.steps.switched.Load(h.Host)
 		if unsure := describeUnsureHold(s, f); unsure != "" {
-			f.Cause += "; " + unsure + ": holdfast holds " + h.Host
+			f.Cause += "; " + unsure + " (check with: holdfast holds " + h.Host + ")"
 		} else if h.Remains != "" && (i > 0 || sent || action == engine.ReleaseHosts) {
 			f.Cause += "; " + h.Remains
 		}
@@ -51,8 +51,8 @@ func (m *maintainer) runSteps(ctx context.Context, action engine.MaintenanceActi
 	return nil
 }
 
-// describeUnsureHold describes the hold of a host after a step whose answer was lost, also because the operator stopped the command, or
-// returns "".
+// describeUnsureHold describes the hold of a host if the answer of a step was lost, for example because the operator stopped
+// the command. Otherwise it returns "".
 func describeUnsureHold(s engine.Step, f *engine.Failure) string {
 	switch isLost := !f.NotStarted && (f.Kind == engine.StoppedFailure || f.Kind == engine.UnreachableFailure); {
 	case isLost && s.Do.TakeHold != nil:

@@ -55,7 +55,8 @@ func heldFailure(cause string) *engine.Failure {
 }
 
 // nameLeftHosts adds a hint to the failure that ended the run before some plays: hosts of these plays that dead runs hold stay
-// as they are, because a run takes such a host up in its play. It needs facts from after the last batch, which may have adopted hosts.
+// as they are, because a run takes such a host up in its play. It needs facts from after the last batch, which may have
+// adopted hosts.
 func (l *playLoop) nameLeftHosts(err error, plays []Play) error {
 	var left []string
 	for _, h := range l.Inventory.Hosts {

@@ -26,8 +26,9 @@ func (r *stepRunner) newBootReset(hp engine.HostPlan, want engine.AwaitBoot) *bo
 	return &bootReset{stepRunner: r, hp: hp, silenceLimit: toDuration(want.ResetAfter), silentSince: r.Clock.Now()}
 }
 
-// noteProbe gets the result of each probe of the host, and its end by the wall clock without suspends of the bastion. It resets a host
-// that has not answered in any way for long enough. A check that forbids the reset is told once. Later probes try again.
+// noteProbe gets the result of each probe of the host, and its end by the wall clock without suspends of the bastion. It
+// resets a host that has not answered in any way for long enough. A check that forbids the reset is told once. Later
+// probes try again. It returns a note for the wait: the outcome of the reset, or why it is not done.
 func (b *bootReset) noteProbe(ctx context.Context, at time.Time, err error) string {
 	var f *engine.Failure
 	switch isSilent := errors.As(err, &f) && f.Silent; {
@@ -75,18 +76,19 @@ func (b *bootReset) noteProbe(ctx context.Context, at time.Time, err error) stri
 	return b.waitNote
 }
 
-// maxSilenceAge bounds the age of the probe on which a reset rests. The checks after it may each wait for an answer that does not come.
+// maxSilenceAge bounds the age of the probe on which a reset rests. The checks after it may each wait for an answer that does
+// not come.
 const maxSilenceAge = time.Minute
 
-// areChecksOld reports whether the bastion was delayed since the probe of the host, because it was suspended, or its disk was slow: the
-// host may have come back meanwhile, or another member may have failed.
+// areChecksOld reports whether the bastion was delayed since the probe of the host, because it was suspended, or its disk was
+// slow: the host may have come back meanwhile, or another member may have failed.
 func (b *bootReset) areChecksOld(probed time.Time) bool {
 	now := b.Clock.Now()
 	proof, checked := b.quorumProofs.Load(b.hp.Host)
 	return now.Round(0).Sub(probed).Abs() > maxSilenceAge || checked && !proof.(quorumProof).isFresh(now)
 }
 
-var errOldChecks = errors.New("its checks took too long; they are repeated")
+var errOldChecks = errors.New("the checks before the reset are out of date, because they or the bastion were slow; they are repeated")
 
 // withdrawReset tells why a reset that is in the journal was not sent.
 func (b *bootReset) withdrawReset(err error) {

@@ -71,7 +71,7 @@ func (d argDiff) stayingArgs() (warnings []string) {
 // RecordNewArgs returns steps that only add the kernel arguments of the next boot to the record of the host, for a reboot
 // without a write of the configuration. It returns nil if the record has them, or if no argument is new. A host without a
 // record gets one of the resources that match, as before a write, or of none if something is in the way of the configuration: the
-// reboot does not touch it. An error means that the host may have a record.
+// reboot does not touch it. It fails if the record of the host cannot be read.
 func RecordNewArgs(d engine.Desired, f engine.Facts) (func(engine.Target) []engine.Step, error) {
 	if d.Config == nil || len(d.Config.KernelArgs) == 0 {
 		return nil, nil

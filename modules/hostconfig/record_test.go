@@ -50,7 +50,7 @@ func decodeRecord(text []byte) *resource.Record {
 // TestARecordWithUnknownFields checks that a record of a later holdfast is refused, because it would lose its fields when it is
 // written again.
 func TestARecordWithUnknownFields(t *testing.T) {
-	const unknown, newer = `has an unknown field "blessing", which this holdfast would lose; use the version that wrote it, or a later one`, "is of schema 2, and this holdfast knows 1; use the version that wrote it, or a later one"
+	const unknown, newer = `has an unknown field "blessing", which this version of holdfast would lose; use the version that wrote it, or a later one`, "is of schema 2, and this version of holdfast knows 1; use the version that wrote it, or a later one"
 	for text, want := range map[string]string{
 		`{"about":["unit a"],"schema":1,"config":{}}`: "", `{"about":[],"schema":1,"config":{},"blessing":1}`: unknown,
 		`{"schema":1,"config":{"blessing":[]}}`: unknown, `{"schema":1,"config":{},"unfinished":{"run":"r","boot":"b","config":{},"blessing":{}}}`: unknown,

@@ -17,7 +17,7 @@ import (
 
 const (
 	// maxMemory is the largest size, in bytes, of each file in which a host
-	// records roll-outs. It has room for a roll-out of maxPools pools with the
+	// records roll-outs. It has room for a roll-out of engine.MaxPools pools with the
 	// longest names, and for everything else.
 	maxMemory = engine.MaxPools*2*maxName + 64<<10
 	// maxVersion is the largest size, in bytes, of a version. The rest of the
@@ -77,7 +77,7 @@ func memoryText(out engine.Output) string {
 	return out.Stdout
 }
 
-// readOtherSchema returns the version of a recorded roll-out if this holdfast does not know it. It decodes nothing else,
+// readOtherSchema returns the version of a recorded roll-out if this version of holdfast does not know it. It decodes nothing else,
 // because other versions may have other fields and types. Without a version, it returns 0.
 func readOtherSchema(text string) int {
 	var record struct {

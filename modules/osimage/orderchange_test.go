@@ -59,7 +59,7 @@ func (b *osHost) orderWith(d engine.Desired, kind engine.RebootKind, hook, happe
 // has finalized the staged deployment, it is locked again; the message names a deployment that is the default by then.
 func TestAnOrderThatIsOvertaken(t *testing.T) {
 	const (
-		late  = "reboot: 300 s have passed since the order to reboot, and so since etcd was asked; the host does not reboot"
+		late  = "reboot: 300 s have passed since the order to reboot, and at least as many since the check of etcd; the host does not reboot"
 		flash = "reboot: a program blocks the shutdown (flasher 0 root 990 flash shutdown firmware block); the host does not reboot"
 		isNew = ", but " + moduletest.V2 + ".0 is the default of the boot loader now"
 	)
@@ -137,7 +137,7 @@ func TestAnOrderThatIsOvertaken(t *testing.T) {
 // reboot whose preparation hangs leaves time for a full reboot instead.
 func TestASlowOrder(t *testing.T) {
 	const (
-		asMember = "300 s have passed since the order to reboot, and so since etcd was asked; the host does not reboot"
+		asMember = "300 s have passed since the order to reboot, and at least as many since the check of etcd; the host does not reboot"
 		advice   = "; if it is always this slow, use --full-reboot, or forbid soft reboots and kexecs in its pool"
 		hang     = `read -r up rest <"$BOX/proc/uptime"; bound=$(tr '\0' '\n' <"/proc/$PPID/cmdline" | sed -n 4p); echo "$((${up%%.*} + bound + 5)).00 9.00" >"$BOX/proc/uptime"; exit 124`
 	)

@@ -176,8 +176,8 @@ func (a actions) issueCertificates(ctx context.Context, step membership.MemberSt
 	return fmt.Sprintf("until %s", first.UTC().Format(time.DateOnly)), nil
 }
 
-// checkByClocks returns the error of a check at the time of the clock of a host that answers. A member reads its certificates, and
-// judges those of the others, at each connection.
+// checkByClocks repeats a check at the time of each host whose clock differs by more than pki.StartEarly, and returns the
+// first error. A member reads its certificates, and judges those of the others, at each connection.
 func (a actions) checkByClocks(check func(now time.Time) error) error {
 	for _, h := range a.Members {
 		clock, known := a.clocks[h.Name]
@@ -191,8 +191,8 @@ func (a actions) checkByClocks(check func(now time.Time) error) error {
 	return nil
 }
 
-// describeDispute returns what the clocks of a host and of this machine say if only one of them finds a problem with the
-// certificates of the host, or "".
+// describeDispute returns the times of both clocks if only one of them finds a problem with the certificates of the host, or
+// "".
 func (c clockReading) describeDispute(findProblem func(now time.Time) string) string {
 	here := findProblem(time.Now())
 	if !c.differs() || (here == "") == (findProblem(time.Now().Add(c.ahead)) == "") {
@@ -201,15 +201,15 @@ func (c clockReading) describeDispute(findProblem func(now time.Time) string) st
 	return c.describe("the host")
 }
 
-// differs reports whether a clock differs so much from the one of this machine that new certificates may not be valid for it.
+// differs reports whether a clock differs so much from the bastion's that new certificates may not be valid for it.
 func (c clockReading) differs() bool {
 	return c.known && c.leastSkew(clockReading{}) > pki.StartEarly
 }
 
-// describe returns the times of the clock of a host and of this machine.
+// describe returns the times of the clocks of a host and of the bastion.
 func (c clockReading) describe(host string) string {
 	now := time.Now()
-	return fmt.Sprintf("the clock of %s is at %s, and that of this machine at %s: set the wrong one right", host, formatMinute(now.Add(c.ahead)), formatMinute(now))
+	return fmt.Sprintf("the clock of %s shows %s, and the bastion's shows %s: correct the wrong one", host, formatMinute(now.Add(c.ahead)), formatMinute(now))
 }
 
 func formatMinute(t time.Time) string { return t.UTC().Format("2006-01-02 15:04") }

@@ -346,11 +346,11 @@ func TestCertificatesByWrongClock(t *testing.T) {
 			}
 			step, err := membership.Next(state)
 			var refusal *membership.Refusal
-			if isIssued := step.Action == membership.Issue; isIssued == x.refused || x.refused && x.ahead < 0 && (!errors.As(err, &refusal) || !strings.Contains(err.Error(), "the clock of the host is at 20")) {
+			if isIssued := step.Action == membership.Issue; isIssued == x.refused || x.refused && x.ahead < 0 && (!errors.As(err, &refusal) || !strings.Contains(err.Error(), "the clock of the host shows 20")) {
 				t.Errorf("%s: %+v, %v", x.ahead, step, err)
 			}
 			_, err = actions{r}.issueCertificates(t.Context(), issue)
-			if (err != nil) != x.refused || (hosts.placed > 0) == x.refused || err != nil && !strings.Contains(err.Error(), "the clock of host etcd-0 is at 20") {
+			if (err != nil) != x.refused || (hosts.placed > 0) == x.refused || err != nil && !strings.Contains(err.Error(), "the clock of host etcd-0 shows 20") {
 				t.Errorf("%s: placed %d times, %v", x.ahead, hosts.placed, err)
 			}
 		})

@@ -38,8 +38,8 @@ func (r *Run) isNext(ctx context.Context, step membership.MemberStep) (bool, err
 	return err == nil && now == step, nil // the next call of Next returns the refusal
 }
 
-// takeHoldIf takes the hold for a step. If the hold is new, or the facts are old, it calls isNext, which gathers new facts. A restart of
-// etcd fails if these are old, too.
+// takeHoldIf takes the hold for a step. If the hold is new, or the facts are old, it calls isNext, which gathers new facts.
+// A restart of etcd fails if these are old, too.
 func (r *Run) takeHoldIf(ctx context.Context, step membership.MemberStep, isNext func() (bool, error)) (next bool, err error) {
 	before := r.newHolds
 	if err := r.takeHold(ctx, step); err != nil || r.newHolds == before && !r.areFactsOld() {
@@ -49,13 +49,13 @@ func (r *Run) takeHoldIf(ctx context.Context, step membership.MemberStep, isNext
 	if next && step.Action.RestartsEtcd() && r.areFactsOld() {
 		err = &engine.Failure{
 			Host: step.Host, Step: step.Action.String(), Kind: engine.UnsafeFailure,
-			Cause: fmt.Sprintf("the facts were gathered twice, and were older than %s each time; etcd was not restarted", engine.Duration(maxFactsAge).Trimmed()),
+			Cause: fmt.Sprintf("the facts were older than %s when they had been gathered again; etcd was not restarted. Run the command again", engine.Duration(maxFactsAge).Trimmed()),
 		}
 	}
 	return next, err
 }
 
-// areFactsOld reports whether a step may not rest on the last facts: this machine was suspended since, or something was slow.
+// areFactsOld reports whether the last facts are too old for a step: the bastion was suspended since, or something was slow.
 func (r *Run) areFactsOld() bool { return time.Now().Round(0).Sub(r.observed).Abs() > maxFactsAge }
 
 // WarnOfHolds adds a warning for each hold that would stop the steps of a forecast now. It skips hosts that do not answer.
@@ -201,8 +201,8 @@ func (r *Run) readHold(ctx context.Context, host string) (engine.Facts, error) {
 
 func (r *Run) keepHolds() hold.Keeper { return hold.Keeper{Run: r.runHoldScript, Owner: r.Owner} }
 
-// runHoldScript runs a script about a hold, and repeats it once if its answer is lost. A host that does not answer is read only once. If
-// the repetition finds another script at work, the first one may have taken the hold, so its error counts.
+// runHoldScript runs a script about a hold, and repeats it once if its answer is lost. A host that does not answer is read
+// only once. If the repetition finds another script at work, the first one may have taken the hold, so its error counts.
 func (r *Run) runHoldScript(ctx context.Context, host string, s hold.Script) (engine.Output, error) {
 	h, ok := r.findHost(host)
 	if !ok {

@@ -66,7 +66,7 @@ func (l lineage) String() string {
 	return b.String()
 }
 
-// addText adds the lines of a record. A line of another record is an error, because the line would be lost when the record
+// addText adds the lines of a record. An unknown line is an error, because the line would be lost when the record
 // is written again.
 func (l *lineage) addText(text string) error {
 	for line := range strings.Lines(text) {
@@ -79,7 +79,7 @@ func (l *lineage) addText(text string) error {
 
 // describeUnknownLine describes a line of a record that a later version of holdfast has written.
 func describeUnknownLine(line string) string {
-	return fmt.Sprintf("the line %q, which this holdfast does not know; use the version that wrote it, or a later one", textutil.CutText(textutil.FirstLine(line), 100))
+	return fmt.Sprintf("the line %q, which this version of holdfast does not know; use the version that wrote it, or a later one", textutil.CutText(textutil.FirstLine(line), 100))
 }
 
 // readLineage adds the record of the bastion. Without a file, there was no restore from this bastion.

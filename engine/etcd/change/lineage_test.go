@@ -134,7 +134,7 @@ func TestLineageOfALaterVersion(t *testing.T) {
 	const text = "member 1a\nblessed 1b x\nrevision 7\n"
 	check(t, os.WriteFile(path, []byte(text), 0o600))
 	err := newFakeRestoreAt(path).addLineage(&restore.State{})
-	if want := path + `: it has the line "blessed 1b x", which this holdfast does not know; use the version that wrote it, or a later one`; err == nil || !strings.HasSuffix(err.Error(), want) {
+	if want := path + `: it has the line "blessed 1b x", which this version of holdfast does not know; use the version that wrote it, or a later one`; err == nil || !strings.HasSuffix(err.Error(), want) {
 		t.Errorf("error %v", err)
 	}
 	if now, err := os.ReadFile(path); err != nil || string(now) != text {

@@ -28,11 +28,11 @@ func (r *Run) Observe(ctx context.Context) (membership.State, error) {
 		return membership.State{}, err
 	}
 	o.askVersions(ctx, probed)
-	o.noteGathered(began, 3*scriptTime)
+	o.excludeGatherTime(began, 3*scriptTime)
 	began = time.Now()
 	s := membership.State{Cluster: r.Cluster.Name, Saved: r.saved, AllowOutage: r.Cluster.AllowOutage, AnyVersion: r.AnyVersion}
 	list := o.listMembers(ctx, probed)
-	o.noteGathered(began, scriptTime)
+	o.excludeGatherTime(began, scriptTime)
 	if ctx.Err() != nil {
 		return membership.State{}, context.Cause(ctx)
 	}
@@ -50,9 +50,10 @@ func (r *Run) Observe(ctx context.Context) (membership.State, error) {
 	return s, o.nameMembers(&s)
 }
 
-// noteGathered notes that the facts do not grow old while they are gathered, for at most limit: a slow host or a slow etcd is no reason to
-// gather them for ever. The monotonic clock does not count suspends of this machine, and the limit is for a process that was stopped.
-func (o observer) noteGathered(began time.Time, limit time.Duration) {
+// excludeGatherTime takes the time of gathering, up to limit, out of the age of the facts: a slow host or a slow etcd is no
+// reason to gather them for ever. The monotonic clock does not count suspends of the bastion, and the limit is for a process
+// that was stopped.
+func (o observer) excludeGatherTime(began time.Time, limit time.Duration) {
 	o.observed = o.observed.Add(min(time.Since(began), limit))
 }
 

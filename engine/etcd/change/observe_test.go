@@ -29,7 +29,7 @@ func TestReplacedClustersOfALaterVersion(t *testing.T) {
 		r := &Run{Cluster: engine.Cluster{Managed: &engine.ManagedMembers{DataDir: "/var/lib/etcd/default"}}, Hosts: answerAll("clock 1700000000\nreplaced " + line + "\nreplaced cluster c2\ndata\n")}
 		r.Prepare()
 		h := observer{r}.observeHost(t.Context(), engine.Host{Name: "a"}).host
-		want := fmt.Sprintf("/var/lib/holdfast/etcd-replaced has the line %q, which this holdfast does not know; use the version that wrote it, or a later one", line)
+		want := fmt.Sprintf("/var/lib/holdfast/etcd-replaced has the line %q, which this version of holdfast does not know; use the version that wrote it, or a later one", line)
 		if known && h.Unreachable != "" || !known && h.Unreachable != want {
 			t.Errorf("%q: %q", line, h.Unreachable)
 		}
@@ -153,7 +153,7 @@ func TestRestoreWithALeavingHost(t *testing.T) {
 
 func expectNoRemoval(t *testing.T, err error) {
 	t.Helper()
-	if err == nil || strings.Contains(err.Error(), "--lost") || strings.Contains(err.Error(), "--remove-member") || !strings.Contains(err.Error(), "take leaving out of the inventory") {
+	if err == nil || strings.Contains(err.Error(), "--lost") || strings.Contains(err.Error(), "--remove-member") || !strings.Contains(err.Error(), "remove leaving = true from it") {
 		t.Errorf("refusal: %v", err)
 	}
 }

@@ -67,7 +67,7 @@ type Run struct {
 	hookDone        bool                 // it has succeeded since this run last changed the voters
 	held            map[string]time.Time // by host: when the hold was last taken; zero: the host may be held
 	newHolds        int                  // holds that were taken, without renewals
-	observed        time.Time            // end of the last observation, by the wall clock without suspends of this machine since its begin
+	observed        time.Time            // end of the last observation by the wall clock, without suspends of the bastion meanwhile
 	names           map[string]string    // names of named members, by ID
 	instead         string               // step that the last call of isNext found in place of its own, for a message
 	urls            map[string][]string

@@ -76,7 +76,7 @@ func (s State) CAsAfter(step MemberStep) []carotation.CA {
 // and while another member, or the running etcd of the host itself, does not trust the CA.
 func (d decision) issueStep(h Host, reason string) (MemberStep, error) {
 	if clocks := h.Certificates.Disputed; clocks != "" {
-		return MemberStep{}, d.refuseHost(h, fmt.Sprintf("host %s needs certificates (%s) by one clock only: %s", h.Name, reason, clocks))
+		return MemberStep{}, d.refuseHost(h, fmt.Sprintf("host %s needs certificates (%s) according to only one clock: %s", h.Name, reason, clocks))
 	}
 	judges := d.trustOfOthers(h.Name)
 	if own := h.trust(); d.hasMember(h) && h.HasData && len(own.Loaded) > 0 {

@@ -95,7 +95,7 @@ type Host struct {
 
 // AdviceForLeaving is the next step for a member on a host that leaves the site. It offers no removal: nobody knows whether the
 // member is dead.
-const AdviceForLeaving = "take leaving out of the inventory, or, if the machine is deleted, take the host out"
+const AdviceForLeaving = "remove leaving = true from it in the inventory, or remove the whole host if its machine is deleted"
 
 // Settings has the differences between the settings of etcd on a host with a member and those of the inventory.
 type Settings struct {

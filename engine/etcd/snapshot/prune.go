@@ -81,17 +81,17 @@ func Prune(dir, cluster string, r Retention) (removed int, err error) {
 // maxAhead is how far in the future the time of a file may be. A clock was wrong when a file with a later time was made.
 const maxAhead = 24 * time.Hour
 
-// sortNewestFirst sorts files from new to old. Files from the future count as the oldest: or they would push out all that are made until
-// then. Their age is not known, so only newer files push them out.
+// sortNewestFirst sorts files from new to old. Files from the future count as the oldest; otherwise they would push out all
+// files that are made until then. Their age is not known, so only newer files push them out.
 func sortNewestFirst(list []savedFile, now time.Time) {
-	ahead := func(f savedFile) int {
+	futureRank := func(f savedFile) int {
 		if f.at.After(now.Add(maxAhead)) {
 			return 1
 		}
 		return 0
 	}
 	slices.SortFunc(list, func(a, b savedFile) int {
-		return cmp.Or(ahead(a)-ahead(b), b.at.Compare(a.at), strings.Compare(b.run, a.run))
+		return cmp.Or(futureRank(a)-futureRank(b), b.at.Compare(a.at), strings.Compare(b.run, a.run))
 	})
 }
 

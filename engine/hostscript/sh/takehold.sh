@@ -2,8 +2,8 @@
 # its owner), adopt (line of the run whose hold may be adopted; '': none), seen (line with
 # the time at which that hold was renewed; '': any), head (first lines of the new hold),
 # lasts (seconds; 0: for ever; below 0: until the end of the hold of own, without which the
-# script changes nothing), shown (digest of the hold to write again, not to a sooner end; '': any), note and rollout (the roll-out to record, and its file),
-# helpers, units, dropin, stageunit, motd, motdfile and motdtext, why and described (reason of a
+# script changes nothing), shown (digest of the hold to write again, not to a sooner end; '':
+# any), note and rollout (the roll-out to record, and its file), helpers, units, dropin, stageunit, motd, motdfile and motdtext, why and described (reason of a
 # hold for which the host refuses reboots; '': it does not), bootid.sh and refusereboots.sh.
 acquired=$(format_time "$now")
 expires=

@@ -34,21 +34,21 @@ func CheckSame(p engine.Plan, saved engine.Plan) error {
 	return fmt.Errorf("%s:\n  %s\nplan again", what, strings.Join(diffs, "\n  "))
 }
 
-// checkOverridden returns an error if a saved plan may begin over unfinished roll-outs, and hosts have recorded another one since.
+// checkOverridden returns an error if a saved plan may override unfinished roll-outs, and hosts have recorded another one since.
 func checkOverridden(p, saved engine.Plan) error {
 	if !saved.OverridesRollout() {
 		return nil
 	}
-	switch over := saved.ContinueOver; {
-	case p.ContinueOver == "" || p.ContinueOver == over:
+	switch over := saved.OverriddenRun; {
+	case p.OverriddenRun == "" || p.OverriddenRun == over:
 	case over == "":
-		return fmt.Errorf("the plan was saved to begin over roll-outs of another version of holdfast, and that of run %s has begun since\nplan again", p.ContinueOver)
+		return fmt.Errorf("the saved plan may override unfinished roll-outs of another version of holdfast, but run %s has begun one since\nplan again", p.OverriddenRun)
 	default:
-		return fmt.Errorf("the plan was saved to begin over the roll-out of run %s, and that of run %s has begun since\nplan again", over, p.ContinueOver)
+		return fmt.Errorf("the saved plan may override the unfinished roll-out of run %s, but run %s has begun another one since\nplan again", over, p.OverriddenRun)
 	}
-	for _, host := range p.ContinueOverUnread {
-		if !slices.Contains(saved.ContinueOverUnread, host) {
-			return fmt.Errorf("another version of holdfast has recorded a roll-out on %s since the plan was saved\nplan again", host)
+	for _, host := range p.OverriddenHosts {
+		if !slices.Contains(saved.OverriddenHosts, host) {
+			return fmt.Errorf("%s has a roll-out of another version of holdfast that the saved plan does not name\nplan again", host)
 		}
 	}
 	return nil

@@ -23,7 +23,7 @@ type Writer struct {
 	Short bool // omit the time of each line
 	Plan  bool // show each plan
 	Terse bool // omit successful steps
-	Full  bool // show everything: whole plans, and the begin and the end of every step
+	Full  bool // show everything: whole plans, and the start and the end of every step
 
 	sum       *summary.Summary
 	pending   pendingHosts

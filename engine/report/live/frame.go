@@ -11,20 +11,21 @@ import (
 	"golang.org/x/term"
 )
 
-// frame tells the writer of lines how the terminal is. The program of bubbletea sets it.
-type frame struct {
+// terminalState tells the writer of lines how the terminal is. The program of bubbletea sets it.
+type terminalState struct {
 	width        atomic.Int64  // columns; 0: not known
 	sized, drawn chan struct{} // closed when the width is known, and when the first frame was written
 	size, draw   sync.Once
 }
 
-func (f *frame) setWidth(columns int) {
+func (f *terminalState) setWidth(columns int) {
 	f.width.Store(int64(columns))
 	f.size.Do(func() { close(f.sized) })
 }
 
-// watchDrawing returns a writer that notes the first output. A file stays a file, so that bubbletea asks for the size of the terminal.
-func (f *frame) watchDrawing(out io.Writer) io.Writer {
+// watchDrawing returns a writer that notes the first output. A file stays a file, so that bubbletea asks for the size of the
+// terminal.
+func (f *terminalState) watchDrawing(out io.Writer) io.Writer {
 	if file, ok := out.(*os.File); ok {
 		return watchedFile{file, f}
 	}
@@ -33,7 +34,7 @@ func (f *frame) watchDrawing(out io.Writer) io.Writer {
 
 type watchedWriter struct {
 	io.Writer
-	frame *frame
+	frame *terminalState
 }
 
 // Write writes, and notes that it has.
@@ -44,7 +45,7 @@ func (w watchedWriter) Write(b []byte) (int, error) {
 
 type watchedFile struct {
 	*os.File
-	frame *frame
+	frame *terminalState
 }
 
 // Write writes, and notes that it has.
@@ -53,10 +54,10 @@ func (w watchedFile) Write(b []byte) (int, error) {
 	return w.File.Write(b)
 }
 
-func (f *frame) noteDrawing() { f.draw.Do(func() { close(f.drawn) }) }
+func (f *terminalState) noteDrawing() { f.draw.Do(func() { close(f.drawn) }) }
 
-// hasPlausibleSize returns false for a terminal whose size bubbletea ignores as an error, so that it never draws a status. A writer that
-// has no size is not one.
+// hasPlausibleSize returns false for a terminal whose size bubbletea ignores as an error, so that it never draws a status. It
+// returns true for a writer without a size.
 func hasPlausibleSize(out io.Writer) bool {
 	const maxSide, maxCells = 4096, 1 << 20 // of bubbletea
 	file, ok := out.(*os.File)
@@ -67,9 +68,10 @@ func hasPlausibleSize(out io.Writer) bool {
 	return err != nil || max(columns, lines) <= maxSide && columns*lines <= maxCells
 }
 
-// splitRows splits a text into rows that bubbletea prints one by one. It makes room for all rows of a text at once, so it overwrites
-// the rows for which the terminal has no room. A row is narrower than the terminal, because the erasure after a full row takes its last
-// letter. No colour lasts after a row, because the status follows. An empty row gets a space, because bubbletea would not print it.
+// splitRows splits a text into rows that bubbletea prints one by one. It makes room for all rows of a text at once, so it
+// overwrites the rows for which the terminal has no room. A row is narrower than the terminal, because the erasure after a
+// full row takes its last letter. No colour lasts after a row, because the status follows. An empty row gets a space, because
+// bubbletea would not print it.
 func splitRows(text string, columns int) []string {
 	if columns > 1 {
 		text = ansi.Hardwrap(text, columns-1, true)

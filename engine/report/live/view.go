@@ -15,9 +15,9 @@ import (
 
 // View shows a run on a terminal. It writes the lines of a terse lines.Writer.
 // Below them it shows the live status, from the first step, staging or batch after a plan to the
-// end of the run, or to the next plan about which the operator is asked. It reads no input, handles no signals, and sends no queries
-// to the terminal. A terminal whose size bubbletea takes for an error shows only lines. It waits for the terminal, so a report.Queue stands
-// before it.
+// end of the run, or to the next plan about which the operator is asked. It reads no input, handles no signals, and sends no
+// queries to the terminal. A terminal whose size bubbletea takes for an error shows only lines. View waits for the terminal, so a
+// report.Queue stands before it.
 type View struct {
 	plain  lines.Writer
 	status *Status

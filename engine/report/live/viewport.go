@@ -15,7 +15,7 @@ import (
 type viewport struct {
 	program *tea.Program
 	out     io.Writer
-	frame   *frame
+	frame   *terminalState
 	ended   chan struct{} // closed when the program has ended
 }
 
@@ -24,7 +24,7 @@ type viewport struct {
 var silentEnvironment = []string{"TERM=xterm-256color", "SSH_TTY=none"}
 
 func newViewport(b *Status, out io.Writer, now time.Time) *viewport {
-	f := &frame{sized: make(chan struct{}), drawn: make(chan struct{})}
+	f := &terminalState{sized: make(chan struct{}), drawn: make(chan struct{})}
 	return &viewport{program: newProgram(screen{status: b, now: now, frame: f}, f.watchDrawing(out)), out: out, frame: f, ended: make(chan struct{})}
 }
 
@@ -39,8 +39,8 @@ func (w *viewport) run() {
 	_, _ = w.program.Run()
 }
 
-// awaitFrame waits until the first frame is on the terminal, or the program has ended. A line that bubbletea prints earlier overwrites
-// the lines above.
+// awaitFrame waits until the first frame is on the terminal, or the program has ended. A line that bubbletea prints earlier
+// overwrites the lines above.
 func (w *viewport) awaitFrame() {
 	for _, c := range []chan struct{}{w.frame.sized, w.frame.drawn} {
 		select {
@@ -84,7 +84,7 @@ type endOfEvents struct{}
 // screen is the model of bubbletea for the live status.
 type screen struct {
 	status *Status
-	frame  *frame
+	frame  *terminalState
 	now    time.Time
 	size   Size
 	ended  bool

@@ -79,8 +79,8 @@ func (t EtcdTotals) WhileAnswered() string {
 	return " while a member answered"
 }
 
-// UnansweredText returns the number of samples that no member answered, with their times unless the run had taken down all members,
-// or "".
+// UnansweredText returns the number of samples that no member answered, with their times unless the run had taken down all
+// members, or "".
 func (t EtcdTotals) UnansweredText(format func(time.Time) string, zone string) string {
 	text := ""
 	if t.Unanswered > 0 {

@@ -90,7 +90,7 @@ func TestAdvice(t *testing.T) {
 		"a saved plan with permissions": {
 			[]string{"--inventory=a.hcl", "--plan=p.plan"},
 			func(s *reporttest.Script) {
-				planned(s, engine.Plan{Total: 20, Selected: []string{"etcd-0", "etcd-1"}, FullReboot: true, AnyEtcdVersion: true, RetryRolledBack: true, ContinueOver: "run-0", Repair: []string{"etcd-0", "etcd-1"}})
+				planned(s, engine.Plan{Total: 20, Selected: []string{"etcd-0", "etcd-1"}, FullReboot: true, AnyEtcdVersion: true, RetryRolledBack: true, OverriddenRun: "run-0", Repair: []string{"etcd-0", "etcd-1"}})
 				s.FailHost("etcd-0", "finalize", "exit status 1", "it stays held")
 			},
 			engine.Findings{Failures: []engine.Failure{{Host: "etcd-0"}}},

@@ -130,15 +130,15 @@ func (w *Watch) addSample(s event.Sample, at time.Time) {
 
 // addAnswer notes whether any member has answered a sample.
 func (w *Watch) addAnswer(s event.Sample, at time.Time) {
-	expected := map[string]bool{} // hosts whose members need not answer
+	excused := map[string]bool{} // hosts whose members need not answer
 	for _, hosts := range []map[string]bool{w.down, w.runsOn, w.returned} {
-		maps.Copy(expected, hosts)
+		maps.Copy(excused, hosts)
 	}
 	clear(w.returned)
 	switch n := &w.Silence; {
 	case s.Voters > 0:
 		n.Since = time.Time{}
-	case w.Sample.Voters == 0 || len(expected) < w.Sample.Voters:
+	case w.Sample.Voters == 0 || len(excused) < w.Sample.Voters:
 		if n.Samples++; n.Samples == 1 {
 			n.First = at
 		}

@@ -94,7 +94,7 @@ func Decode(text string) (*resource.Record, error) {
 	case errors.As(err, &syntax), err != nil && a.Schema <= resource.RecordSchema:
 		return nil, fmt.Errorf("is not a record (%w); %s", err, RepairHint)
 	case a.Schema != resource.RecordSchema:
-		return nil, fmt.Errorf("is of schema %d, and this holdfast knows %d; use the version that wrote it, or a later one", a.Schema, resource.RecordSchema)
+		return nil, fmt.Errorf("is of schema %d, and this version of holdfast knows %d; use the version that wrote it, or a later one", a.Schema, resource.RecordSchema)
 	}
 	var file struct {
 		About json.RawMessage `json:"about"` // for probe.sh

@@ -19,8 +19,8 @@ put_record() {
 	fi
 }
 
-# note_record makes the file "noted" the record, and leaves the remains of interrupted
-# writes alone, because it has their paths.
+# note_record makes the file "noted" the record. It removes only the files of this
+# write: the record still has the paths of interrupted ones.
 note_record() {
 	mark_point note
 	put_record "$tx/new/noted"

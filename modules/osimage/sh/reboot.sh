@@ -17,7 +17,7 @@ is_order_void() {
 	late=$((${up%%.*} - asked))
 	problem="$late s have passed since the order to reboot"
 	if [ "$member" = yes ]; then
-		problem="$problem, and so since etcd was asked"
+		problem="$problem, and at least as many since the check of etcd"
 	elif [ -n "$preparing" ]; then
 		return 1
 	fi

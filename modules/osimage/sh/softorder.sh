@@ -20,7 +20,7 @@ note_target() {
 	case $marks in *' (soft-reboot)'*) target=$target$id ;; esac
 }
 
-# The bounds of a target that hangs leave time for a full reboot instead (see is_order_void).
+# The time limits leave time for a full reboot if ostree hangs (see is_order_void).
 prepare_target() { problem=$(timeout -k 5 30 ostree admin prepare-soft-reboot 0 2>&1); } # the deployment is the first, staged or finalized
 
 # stop_finalization stops the unit that finalizes an unlocked deployment when it is stopped, and the unit that helps it. No soft

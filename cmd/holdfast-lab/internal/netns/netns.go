@@ -90,8 +90,8 @@ func openNamespace(path string) (*os.File, error) {
 	return f, nil
 }
 
-// Up makes the namespace and its bridge unless they exist. If it fails, it leaves no namespace. It makes a namespace anew whose bridge
-// is not ready: a killed lab was making it.
+// Up makes the namespace and its bridge unless they exist. If it fails, it leaves no namespace. It replaces a namespace
+// whose bridge is not ready, as a killed lab leaves it.
 func (n Namespace) Up(ctx context.Context) error {
 	exists, err := n.exists()
 	if err != nil {

@@ -76,14 +76,15 @@ func cmdOn(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	s := stageOf(ts)
 	err := ts.Exec(s.Self, "--dir", s.Lab.Dir(), "ssh", args[0], strings.Join(args[1:], " "))
-	if err := judgeOn(exitCode(ts, err), neg); err != nil {
+	if err := checkExit(exitCode(ts, err), neg); err != nil {
 		ts.Fatalf("on %s: %v", args[0], err)
 	}
 }
 
-// judgeOn returns an error unless a command on a host has ended as the script demands. With neg, the command itself must have failed: 255
-// is the exit code of ssh without a connection, -1 that of an ssh that was killed, and a shell returns 126 and 127 without a program to run.
-func judgeOn(code int, neg bool) error {
+// checkExit returns an error unless a command on a host has ended as the script demands. With neg, the command itself must
+// have failed: 255 is the exit code of ssh without a connection, -1 the one of an ssh that was killed, and a shell returns 126
+// and 127 without a program to run.
+func checkExit(code int, neg bool) error {
 	switch {
 	case neg && code == 0:
 		return errors.New("the command succeeded")

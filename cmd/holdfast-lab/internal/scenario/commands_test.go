@@ -22,7 +22,7 @@ func TestOnJudgesTheCommand(t *testing.T) {
 		{255, true, false},
 		{-1, true, false},
 	} {
-		if err := judgeOn(c.code, c.neg); (err == nil) != c.holds {
+		if err := checkExit(c.code, c.neg); (err == nil) != c.holds {
 			t.Errorf("exit code %d, negated %v: %v", c.code, c.neg, err)
 		}
 	}

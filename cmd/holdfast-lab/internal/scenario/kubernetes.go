@@ -38,7 +38,8 @@ func cmdCluster(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(filepath.Join(ts.MkAbs("site"), string(c)+".kubeconfig"), text, 0o600))
 }
 
-// cmdKubectl runs kubectl as administrator of a cluster. It takes no "!", because kubectl returns 1 also if the API does not answer.
+// cmdKubectl runs kubectl as administrator of a cluster. It takes no "!", because kubectl also returns 1 if the API does not
+// answer.
 func cmdKubectl(ts *testscript.TestScript, neg bool, args []string) {
 	c, args := takeCluster(ts, args)
 	if neg || len(args) == 0 {

@@ -138,12 +138,13 @@ func (s script) hasSameHosts(other script) bool {
 	return s.lab == other.lab && s.suite == other.suite && s.nodes == other.nodes
 }
 
-// labMemory is the memory that a lab needs whose folder is in memory, and labDisk the space for its image and the disks of its hosts, which
-// grow during scenarios. Both are in bytes.
+// labMemory is the memory that a lab needs whose folder is in memory. labDisk is the space for its image and the disks of its
+// hosts, which grow during scenarios. Both are in bytes.
 const labMemory, labDisk = 4 << 30, 4 << 30
 
-// ChooseJobs returns how many scenarios can run side by side on a machine with so many bytes of available memory and of free disk space. It
-// returns an error if there is no room for one: hosts whose disks cannot grow would fail in ways that look like bugs of holdfast.
+// ChooseJobs returns how many scenarios can run side by side on a machine with so many bytes of available memory and of free
+// disk space. It returns an error if there is no room for one: hosts whose disks cannot grow would fail in ways that look like
+// bugs of holdfast.
 func ChooseJobs(processors int, availableMemory, freeDisk int64) (int, error) {
 	if freeDisk < labDisk {
 		return 0, fmt.Errorf("%.1f GiB of disk space are free, and a scenario needs %d GiB", float64(freeDisk)/(1<<30), labDisk>>30)
