@@ -2,7 +2,6 @@ package scenario
 
 import (
 	"fmt"
-	"io/fs"
 	"regexp"
 	"slices"
 	"testing"
@@ -126,19 +125,11 @@ func TestMeasuringScenariosAreMarked(t *testing.T) {
 	measures := regexp.MustCompile(`(?m)^(govern$|slow |unwatch .*gap=\d+ms|lab .* kubernetes$|cluster @)`)
 	losesNothing := regexp.MustCompile(`(?m)^unwatch .*failed=0`) // in a soft reboot, which members survive
 	judgesServices := regexp.MustCompile(`keeps ending|only just started|does not keep running`)
-	all, err := listScripts()
-	if err != nil {
-		t.Fatal(err)
-	}
 	known, err := parseDurations(durationList)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range all {
-		text, err := fs.ReadFile(scripts, s.path)
-		if err != nil {
-			t.Fatal(err)
-		}
+	forEachScript(t, func(s script, text []byte) {
 		if needsAlone := measures.Match(text) || s.suite != "" && losesNothing.Match(text); needsAlone != s.alone {
 			t.Errorf("%s: it must run alone: %v; it does: %v", s.name, needsAlone, s.alone)
 		}
@@ -149,7 +140,7 @@ func TestMeasuringScenariosAreMarked(t *testing.T) {
 			t.Errorf("durations.txt has no %s", s.name)
 		}
 		delete(known, s.name)
-	}
+	})
 	for name := range known {
 		t.Errorf("durations.txt has %s, which is no scenario", name)
 	}

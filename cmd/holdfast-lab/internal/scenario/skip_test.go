@@ -1,7 +1,6 @@
 package scenario
 
 import (
-	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -47,19 +46,11 @@ func checkGuards(t *testing.T, condition, need string) {
 	t.Helper()
 	needs := regexp.MustCompile(need)
 	guarded := regexp.MustCompile(`(?m)^\[!` + condition + `\] skip .*\nlab `)
-	all, err := listScripts()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, s := range all {
-		text, err := fs.ReadFile(scripts, s.path)
-		if err != nil {
-			t.Fatal(err)
-		}
+	forEachScript(t, func(s script, text []byte) {
 		if needs.Match(text) != guarded.Match(text) {
 			t.Errorf("%s: needs %s %v, is skipped where it is not met %v", s.name, condition, needs.Match(text), guarded.Match(text))
 		}
-	}
+	})
 }
 
 // TestKubernetesIsACondition: it is not built on every machine.

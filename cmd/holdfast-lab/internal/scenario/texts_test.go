@@ -16,8 +16,8 @@ import (
 	"holdfast/engine/report/membersview"
 )
 
-// forEachText calls check with the commands and the files of each scenario.
-func forEachText(t *testing.T, check func(name string, commands []string, files map[string]string)) {
+// forEachScript calls check with each scenario and its text.
+func forEachScript(t *testing.T, check func(s script, text []byte)) {
 	t.Helper()
 	all, err := listScripts()
 	if err != nil {
@@ -28,12 +28,20 @@ func forEachText(t *testing.T, check func(name string, commands []string, files 
 		if err != nil {
 			t.Fatal(err)
 		}
+		check(s, text)
+	}
+}
+
+// forEachText calls check with the commands and the files of each scenario.
+func forEachText(t *testing.T, check func(name string, commands []string, files map[string]string)) {
+	t.Helper()
+	forEachScript(t, func(s script, text []byte) {
 		archive, files := txtar.Parse(text), map[string]string{}
 		for _, f := range archive.Files {
 			files[f.Name] = string(f.Data)
 		}
 		check(s.name, strings.Split(strings.TrimSpace(string(archive.Comment)), "\n"), files)
-	}
+	})
 }
 
 // planTexts returns plans as people see them: those of the tests of their views, and one with all changes of members.
