@@ -125,7 +125,8 @@ func TestHoldMemoryOfManyCommands(t *testing.T) {
 	}
 }
 
-// TestHoldMemoryOfAnotherSchema: a file of another version of holdfast is named once and stays as it is, whatever is in it.
+// TestHoldMemoryOfAnotherSchema: a file of another version of holdfast is named once. It stays as it is, also if its text makes
+// no sense to this version.
 func TestHoldMemoryOfAnotherSchema(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{`{"schema":2,"hosts":{"a":{"hold":{"kind":"maintenance"}}}}`, `{"schema":2,"hosts":[1]}`, `{"schema":2}`} {

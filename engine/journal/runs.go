@@ -172,7 +172,8 @@ func ParseRun(id, journal string, text io.Reader) Run {
 	run := Run{ID: id, LastSteps: map[string]string{}, RebootedHosts: map[string]bool{}, Aims: map[string]string{}, plays: playWork{due: map[string]bool{}, owed: map[string]bool{}}}
 	err := readableLimits().scanLines(journal, text, func(line []byte) error {
 		e, err := decodeEvent(withoutPlan(line))
-		if run.hasNewerSchema = e.Schema > event.Schema; run.hasNewerSchema && e.Type == event.RunStarted || err == nil { // the site and the time tell what the run may have changed
+		run.hasNewerSchema = e.Schema > event.Schema
+		if err == nil || run.hasNewerSchema && e.Type == event.RunStarted { // the start names at least the site and the time
 			run.addEvent(e)
 		}
 		return err

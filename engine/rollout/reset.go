@@ -85,7 +85,7 @@ const maxSilenceAge = time.Minute
 func (b *bootReset) areChecksOld(probed time.Time) bool {
 	now := b.Clock.Now()
 	proof, checked := b.quorumProofs.Load(b.hp.Host)
-	return now.Round(0).Sub(probed).Abs() > maxSilenceAge || checked && !proof.(quorumProof).isFresh(now)
+	return wallTimeBetween(probed, now) > maxSilenceAge || checked && !proof.(quorumProof).isFresh(now)
 }
 
 var errOldChecks = errors.New("the checks before the reset are out of date, because they or the bastion were slow; they are repeated")

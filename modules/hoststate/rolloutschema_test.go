@@ -12,8 +12,8 @@ import (
 	"holdfast/modules/moduletest"
 )
 
-// TestARolloutOfAnotherVersion checks that a recorded roll-out has its version, and that a roll-out of another version is
-// neither believed nor ignored, whatever its other fields have become.
+// TestARolloutOfAnotherVersion checks that the facts have the version of a recorded roll-out if it is another one. The other
+// fields of such a roll-out are not read.
 func TestARolloutOfAnotherVersion(t *testing.T) {
 	const run = "20260302-100000-0123456789abcdef"
 	for text, want := range map[string]int{

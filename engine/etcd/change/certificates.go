@@ -181,11 +181,11 @@ func (a actions) issueCertificates(ctx context.Context, step membership.MemberSt
 func (a actions) checkByClocks(check func(now time.Time) error) error {
 	for _, h := range a.Members {
 		clock, known := a.clocks[h.Name]
-		if !known || !clock.differs() {
+		if !known || !clock.isFarOff() {
 			continue
 		}
 		if err := check(time.Now().Add(clock.ahead)); err != nil {
-			return fmt.Errorf("%w (%s)", err, clock.describe("host "+h.Name))
+			return fmt.Errorf("%w (%s)", err, clock.describeTimes("host "+h.Name))
 		}
 	}
 	return nil
@@ -195,19 +195,19 @@ func (a actions) checkByClocks(check func(now time.Time) error) error {
 // "".
 func (c clockReading) describeDispute(findProblem func(now time.Time) string) string {
 	here := findProblem(time.Now())
-	if !c.differs() || (here == "") == (findProblem(time.Now().Add(c.ahead)) == "") {
+	if !c.isFarOff() || (here == "") == (findProblem(time.Now().Add(c.ahead)) == "") {
 		return ""
 	}
-	return c.describe("the host")
+	return c.describeTimes("the host")
 }
 
-// differs reports whether a clock differs so much from the bastion's that new certificates may not be valid for it.
-func (c clockReading) differs() bool {
+// isFarOff reports whether a clock differs so much from the bastion's that new certificates may not be valid for it.
+func (c clockReading) isFarOff() bool {
 	return c.known && c.leastSkew(clockReading{}) > pki.StartEarly
 }
 
-// describe returns the times of the clocks of a host and of the bastion.
-func (c clockReading) describe(host string) string {
+// describeTimes returns the times of the clocks of a host and of the bastion.
+func (c clockReading) describeTimes(host string) string {
 	now := time.Now()
 	return fmt.Sprintf("the clock of %s shows %s, and the bastion's shows %s: correct the wrong one", host, formatMinute(now.Add(c.ahead)), formatMinute(now))
 }
