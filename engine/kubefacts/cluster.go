@@ -42,25 +42,6 @@ type Taint struct {
 	Effect string
 }
 
-// Lease is the lease of a node: a tool works on the node, or may do so.
-type Lease struct {
-	Node        string
-	Holder      string
-	RenewedAt   time.Time
-	Duration    time.Duration
-	Transitions int // how often it changed its holder
-}
-
-// maxLeaseClockError is how far in the future a lease may be renewed. A lease that was renewed
-// later is of a clock that is wrong, and would last too long.
-const maxLeaseClockError = time.Minute
-
-// IsValid reports whether the holder has the lease at that time: it has a holder, it is not
-// over, and it was not renewed in the future.
-func (l Lease) IsValid(now time.Time) bool {
-	return l.Holder != "" && now.Before(l.RenewedAt.Add(l.Duration)) && !l.RenewedAt.After(now.Add(maxLeaseClockError))
-}
-
 // Maintenance is an object NodeMaintenance of medik8s: a person keeps a node out of use.
 type Maintenance struct {
 	Node   string

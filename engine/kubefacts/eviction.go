@@ -1,9 +1,6 @@
 package kubefacts
 
-import (
-	"strings"
-	"time"
-)
+import "strings"
 
 // EvictionKind is the answer of an API to the eviction of a pod.
 type EvictionKind string
@@ -45,56 +42,4 @@ func BudgetOfCause(text string) string {
 	}
 	name, _, _ := strings.Cut(rest, " ")
 	return name
-}
-
-// holderPrefix is before the identity of the run in the holder of a lease that a run of holdfast has.
-const holderPrefix = "holdfast-"
-
-// HolderOf returns the holder of the leases that a run takes.
-func HolderOf(bastion, run string) string { return holderPrefix + bastion + "-" + run }
-
-// IsOwn reports whether a run of holdfast has the lease. The hold of the host tells which one, and keeps others away: so a run with the
-// hold may take over the lease.
-func (l Lease) IsOwn() bool { return strings.HasPrefix(l.Holder, holderPrefix) }
-
-// LeaseRequest asks for the lease of a node.
-type LeaseRequest struct {
-	Node     string
-	NodeUID  string // the Node owns the lease, so that the lease ends with it
-	Holder   string
-	Duration time.Duration
-}
-
-// LeaseAnswer tells who has the lease of a node.
-type LeaseAnswer string
-
-// The answers to a LeaseRequest.
-const (
-	LeaseTaken   LeaseAnswer = "taken"
-	LeaseForeign LeaseAnswer = "foreign" // another tool has it
-	LeaseUnused  LeaseAnswer = "unused"  // the cluster has no leases of nodes, or the user may not read them
-)
-
-// Right is one right that a user of an API needs.
-type Right struct {
-	Verb        string
-	Group       string // API group; "": the core group
-	Resource    string
-	Subresource string
-	Namespace   string
-}
-
-// String returns the right for people.
-func (r Right) String() string {
-	text := r.Verb + " " + r.Resource
-	if r.Subresource != "" {
-		text += "/" + r.Subresource
-	}
-	if r.Group != "" {
-		text += "." + r.Group
-	}
-	if r.Namespace != "" {
-		text += " in namespace " + r.Namespace
-	}
-	return text
 }

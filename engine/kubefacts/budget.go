@@ -1,0 +1,78 @@
+package kubefacts
+
+import (
+	"slices"
+	"strings"
+)
+
+// Budget is a PodDisruptionBudget.
+type Budget struct {
+	Namespace string
+	Name      string
+	Selector  Selector
+
+	Expected int  // pods that it counts
+	Desired  int  // pods that must be healthy
+	Healthy  int  // pods that are healthy
+	Allowed  int  // pods that may be evicted now
+	Stale    bool // its status is of an earlier version of it
+
+	SyncFailure string // why the controller manager cannot compute the status; "": it can
+
+	CountsByControl bool // it counts only pods of controllers, by the scale of these: it has a maxUnavailable or a percentage
+
+	AllowsUnready bool // pods that are not ready may always be evicted (unhealthyPodEvictionPolicy AlwaysAllow)
+}
+
+// String returns the namespace and the name.
+func (b Budget) String() string { return b.Namespace + "/" + b.Name }
+
+// releasesUnready reports whether the API evicts pods that are not ready even if the budget allows no disruption.
+func (b Budget) releasesUnready() bool {
+	return b.AllowsUnready || b.Healthy >= b.Desired && b.Desired > 0
+}
+
+func (w Workload) budgetsOf(p Pod) []Budget {
+	var budgets []Budget
+	for _, b := range w.Budgets[p.Namespace] {
+		if b.Selector.Matches(p.Labels) {
+			budgets = append(budgets, b)
+		}
+	}
+	return budgets
+}
+
+// GuardOf returns the PodDisruptionBudget that alone guards a pod that is Ready, as NAMESPACE/NAME, or "".
+func (w Workload) GuardOf(p Pod) string {
+	if budgets := w.budgetsOf(p); len(budgets) == 1 && p.Ready && !p.Pending && !p.Finished && !p.Terminating {
+		return budgets[0].String()
+	}
+	return ""
+}
+
+// Claim is the number of evictions that the drain of a node needs from one PodDisruptionBudget.
+type Claim struct {
+	Budget  string // NAMESPACE/NAME
+	Pods    int
+	Allowed int // evictions that the budget allows now
+}
+
+// Claims returns the claims of a drain of the node, sorted. Pods that are not Ready claim nothing: most budgets let them go.
+func (w Workload) Claims(node string, o DrainOptions) []Claim {
+	claims := map[string]Claim{}
+	for _, p := range w.Pods[node] {
+		if !o.stops(p) || p.Terminating || p.Finished || p.Pending || !p.Ready {
+			continue
+		}
+		for _, b := range w.budgetsOf(p) {
+			c := claims[b.String()]
+			claims[b.String()] = Claim{b.String(), c.Pods + 1, b.Allowed}
+		}
+	}
+	list := make([]Claim, 0, len(claims))
+	for _, c := range claims {
+		list = append(list, c)
+	}
+	slices.SortFunc(list, func(a, b Claim) int { return strings.Compare(a.Budget, b.Budget) })
+	return list
+}
