@@ -1,6 +1,7 @@
 package kubefacts
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -32,6 +33,28 @@ func (b Budget) releasesUnready() bool {
 	return b.AllowsUnready || b.Healthy >= b.Desired && b.Desired > 0
 }
 
+// describeRefusal returns the obstacle that the budget is to an eviction of a pod, and the next step; "": it allows the eviction.
+func (b Budget) describeRefusal(p Pod) (ObstacleKind, string) {
+	switch {
+	case !p.Ready && b.releasesUnready():
+	case b.SyncFailure != "" && (b.Stale || b.Allowed <= 0): // its other numbers may be wrong
+		return BudgetFailed, fmt.Sprintf("the controller manager cannot compute PodDisruptionBudget %s, so it allows no eviction: %s; change it, or what it counts", b, b.SyncFailure)
+	case b.Stale:
+		return BudgetStale, fmt.Sprintf("the status of PodDisruptionBudget %s is not up to date, so it allows no eviction; find out whether the controller manager runs", b)
+	case b.Allowed > 0:
+	case b.Expected == 0 && b.CountsByControl && !p.Controlled:
+		return BudgetImpossible, fmt.Sprintf("PodDisruptionBudget %s counts only pods of controllers, and has none, so it never allows an eviction; set its minAvailable to a number of pods", b)
+	case b.Expected == 0:
+		return BudgetExhausted, fmt.Sprintf("PodDisruptionBudget %s counts no pods yet, so it allows no eviction now", b)
+	case b.Desired >= b.Expected:
+		return BudgetImpossible, fmt.Sprintf("PodDisruptionBudget %s needs %d healthy pods of %d, so it never allows an eviction; change its minAvailable or maxUnavailable, or add pods", b, b.Desired, b.Expected)
+	default:
+		return BudgetExhausted, fmt.Sprintf("PodDisruptionBudget %s needs %d healthy pods of %d, and has %d, so it allows no eviction now", b, b.Desired, b.Expected, b.Healthy)
+	}
+	return "", ""
+}
+
+// budgetsOf returns the budgets that match a pod.
 func (w Workload) budgetsOf(p Pod) []Budget {
 	var budgets []Budget
 	for _, b := range w.Budgets[p.Namespace] {

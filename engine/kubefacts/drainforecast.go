@@ -117,21 +117,8 @@ func (w Workload) findObstacles(p Pod, o DrainOptions) map[ObstacleKind]string {
 		return found
 	}
 	for _, b := range budgets {
-		switch {
-		case !p.Ready && b.releasesUnready():
-		case b.SyncFailure != "" && (b.Stale || b.Allowed <= 0): // its other numbers may be wrong
-			found[BudgetFailed] = fmt.Sprintf("the controller manager cannot compute PodDisruptionBudget %s, so it allows no eviction: %s; change it, or what it counts", b, b.SyncFailure)
-		case b.Stale:
-			found[BudgetStale] = fmt.Sprintf("the status of PodDisruptionBudget %s is not up to date, so it allows no eviction; find out whether the controller manager runs", b)
-		case b.Allowed > 0:
-		case b.Expected == 0 && b.CountsByControl && !p.Controlled:
-			found[BudgetImpossible] = fmt.Sprintf("PodDisruptionBudget %s counts only pods of controllers, and has none, so it never allows an eviction; set its minAvailable to a number of pods", b)
-		case b.Expected == 0:
-			found[BudgetExhausted] = fmt.Sprintf("PodDisruptionBudget %s counts no pods yet, so it allows no eviction now", b)
-		case b.Desired >= b.Expected:
-			found[BudgetImpossible] = fmt.Sprintf("PodDisruptionBudget %s needs %d healthy pods of %d, so it never allows an eviction; change its minAvailable or maxUnavailable, or add pods", b, b.Desired, b.Expected)
-		default:
-			found[BudgetExhausted] = fmt.Sprintf("PodDisruptionBudget %s needs %d healthy pods of %d, and has %d, so it allows no eviction now", b, b.Desired, b.Expected, b.Healthy)
+		if kind, text := b.describeRefusal(p); kind != "" {
+			found[kind] = text
 		}
 	}
 	return found
