@@ -14,8 +14,8 @@ var (
 	roomScript string
 	//go:embed sh/tx.sh
 	txScript string
-	//go:embed sh/place.sh
-	placeScript string
+	//go:embed sh/checkedits.sh
+	checkEditsScript string
 	//go:embed sh/prepare.sh
 	prepareScript string
 	//go:embed sh/replace.sh
@@ -44,7 +44,7 @@ var (
 
 // These are the texts of the scripts of steps.
 var (
-	writeFunctionsText = shareLibrary(hostscript.CheckBootScript(), placeScript, prepareScript, replaceScript, accountsScript, wayInScript, probationScript, undoScript, actionScript, recordedScript)
+	writeFunctionsText = shareLibrary(hostscript.CheckBootScript(), checkEditsScript, prepareScript, replaceScript, accountsScript, wayInScript, probationScript, undoScript, actionScript, recordedScript)
 	writeText          = engine.ShareText(writeScript)
 	keysText           = engine.ShareText(keysScript)
 	actionText         = engine.ShareText(actionScript)

@@ -199,7 +199,7 @@ func shellCalls(edits []pathEdit) string {
 	return b.String() + "}\n"
 }
 
-// shellCall sets the variables of an edit, which place.sh lists, and calls the
+// shellCall sets the variables of an edit, which checkedits.sh lists, and calls the
 // function that for_each_edit was given.
 func (e pathEdit) shellCall(n int) string {
 	var target, targetDir, targetName, inode string

@@ -9,7 +9,7 @@
 # and hasunits (whether an undo writes SSH keys, or enables units).
 #
 # It also needs functions that are generated for each write:
-# for_each_edit FUNCTION calls the function for each edit, with the variables in place.sh.
+# for_each_edit FUNCTION calls the function for each edit, with the variables in checkedits.sh.
 # keep_hashes, change_groups and change_users run the commands of accounts.sh.
 # write_keys writes SSH keys, and restore_keys undoes this.
 # change_units WHEN enables, disables or presets units, early (before the files change) or
