@@ -118,12 +118,12 @@ func (v ignitionCheck) checkUnit(u types.Unit, at syntax.FieldPath) {
 func (v ignitionCheck) checkKernelArguments() {
 	k := v.ignition.KernelArguments
 	for i, a := range k.ShouldExist {
-		if reason := argumentProblem(string(a)); reason != "" {
+		if reason := kernelArgProblem(string(a)); reason != "" {
 			v.addError(syntax.FieldPath{"kernelArguments", "shouldExist", i}, "%s", reason)
 		}
 	}
 	for i, a := range k.ShouldNotExist {
-		if reason := argumentProblem(string(a)); reason != "" {
+		if reason := kernelArgProblem(string(a)); reason != "" {
 			v.addError(syntax.FieldPath{"kernelArguments", "shouldNotExist", i}, "%s", reason)
 		}
 	}

@@ -108,7 +108,7 @@ func (d *document) checkSpec() {
 		}
 	}
 	for i, a := range d.spec.KernelArguments {
-		if reason := argumentProblem(a); reason != "" {
+		if reason := kernelArgProblem(a); reason != "" {
 			d.report.AddError(d.specPlace("kernelArguments", i), "%s", reason)
 		}
 	}

@@ -1,13 +1,9 @@
 package config
 
 import (
-	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 	"unicode"
-
-	"holdfast/engine/resource"
 )
 
 var (
@@ -30,35 +26,4 @@ func isImageName(s string) bool {
 
 func hasControlCharacters(s string) bool {
 	return strings.ContainsFunc(s, func(r rune) bool { return unicode.IsControl(r) || r == unicode.ReplacementChar })
-}
-
-func argumentProblem(s string) string {
-	switch {
-	case strings.TrimSpace(s) == "":
-		return "is empty; name a kernel argument"
-	case hasControlCharacters(s):
-		return "has a control character, or a character that is not valid in UTF-8; remove it"
-	case strings.Count(s, `"`)%2 != 0:
-		return `has a " without its pair; close it`
-	}
-	return splitProblem(s)
-}
-
-// splitProblem refuses characters that look like a space, although the kernel splits elsewhere or not at all. It also
-// refuses characters that the kernel would split in two.
-func splitProblem(s string) string {
-	quoted, n := false, 0
-	for _, r := range s {
-		n++
-		switch {
-		case r == '"':
-			quoted = !quoted
-		case r == ' ':
-		case unicode.IsSpace(r):
-			return fmt.Sprintf("has %U in place of a space, at character %d; type a plain space", r, n)
-		case !quoted && !slices.Equal(resource.SplitKernelArgs(string(r)), []string{string(r)}):
-			return fmt.Sprintf(`has "%c" outside of double quotes, where the kernel takes a byte of it for a space; quote the value`, r)
-		}
-	}
-	return ""
 }
