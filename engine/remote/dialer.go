@@ -106,54 +106,6 @@ func (d *Dialer) connectAndLogIn(ctx context.Context, ep endpoint, via *Host) (*
 	return newHost(d, ep, client, conn), nil
 }
 
-func (d *Dialer) connectJumpHosts(ctx context.Context, t sshconfig.Target, ep endpoint) (*Host, error) {
-	hops, err := d.jumpHostsTo(t, ep, 0)
-	if err != nil {
-		return nil, jumpHostError(ctx, ep, err)
-	}
-	var last *Host
-	var key string
-	for _, next := range hops {
-		key += ">" + next.ShareKey()
-		previous := last
-		last, err = d.jumps.connect(ctx, key, func() (*Host, error) { return d.connectAndLogIn(ctx, next, previous) })
-		if err != nil {
-			return nil, jumpHostError(ctx, ep, err)
-		}
-	}
-	return last, nil
-}
-
-// jumpHostsTo returns the jump hosts on the way to ep, in order. The first of ep.Jump may have jump hosts of its own.
-// Each other one is reached through the jump host before it.
-func (d *Dialer) jumpHostsTo(t sshconfig.Target, ep endpoint, depth int) ([]endpoint, error) {
-	if depth > maxJumps {
-		return nil, ep.newError(Config, "find the jump hosts", fmt.Errorf("more than %d jump hosts", maxJumps), "check that jump hosts do not name each other")
-	}
-	var hops []endpoint
-	for n, h := range ep.Jump {
-		next, err := d.resolveTarget(h.Target(t))
-		if err != nil {
-			return nil, err
-		}
-		if n == 0 {
-			if hops, err = d.jumpHostsTo(h.Target(t), next, depth+1); err != nil {
-				return nil, err
-			}
-		}
-		hops = append(hops, next)
-	}
-	return hops, nil
-}
-
-func jumpHostError(ctx context.Context, ep endpoint, err error) error {
-	kind := KindOf(err)
-	if kind == 0 {
-		kind = kindOfEnd(ctx)
-	}
-	return ep.newError(kind, "connect through jump host", err, "")
-}
-
 func (d *Dialer) resolveTarget(t sshconfig.Target) (endpoint, error) {
 	ep, err := d.lookUp(t, d.matchRunner())
 	if err == nil {
