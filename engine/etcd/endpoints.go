@@ -11,6 +11,7 @@ import (
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 
 	"holdfast/engine/etcdfacts"
+	"holdfast/engine/textutil"
 )
 
 // Endpoints are the URLs at which clients reach a cluster.
@@ -52,7 +53,7 @@ func (c *Cluster) clientURL(m etcdfacts.Member, text string) (address, problem s
 		return "", fmt.Sprintf("member %s advertises %q, which is not a URL of http or https; set advertise-client-urls", m.Name, printableText(text))
 	}
 	address = u.String()
-	if i := c.cfg.peerIndex(m.Host); i >= 0 && u.host == c.cfg.Peers[i].Address {
+	if i := c.cfg.peerIndex(m.Host); i >= 0 && textutil.IsSameAddress(u.host, c.cfg.Peers[i].Address) {
 		return address, ""
 	}
 	if ip := net.ParseIP(u.host); u.host == "localhost" || ip != nil && (ip.IsLoopback() || ip.IsUnspecified()) {

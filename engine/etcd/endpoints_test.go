@@ -9,7 +9,7 @@ import (
 // TestClientURL checks which URLs count as usable by clients on other hosts. A member may advertise any text.
 func TestClientURL(t *testing.T) {
 	t.Parallel()
-	c := &Cluster{cfg: Config{Peers: []Peer{{Host: "a", Address: "127.1.2.3"}}}}
+	c := &Cluster{cfg: Config{Peers: []Peer{{Host: "a", Address: "::ffff:127.1.2.3"}}}}
 	for text, want := range map[string]string{
 		"https://10.0.0.1:2379":        "https://10.0.0.1:2379",
 		"https://10.0.0.1:2379/":       "https://10.0.0.1:2379",

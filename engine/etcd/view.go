@@ -3,9 +3,12 @@ package etcd
 import (
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+
+	"holdfast/engine/textutil"
 )
 
 // clusterView combines the answers of all peers: one cluster, its member list, and the hosts of its members.
@@ -113,24 +116,24 @@ func (v clusterView) guessHost(m *pb.Member, known string, silent map[string]boo
 	if silent[known] {
 		return known
 	}
-	if silent[m.Name] {
-		return m.Name
-	}
-	for _, a := range v.answers {
-		if silent[a.host] && (urlsName(m, a.address) || urlsName(m, a.host)) {
-			return a.host
+	urls := slices.Concat(m.PeerURLs, m.ClientURLs)
+	for _, isHost := range []func(answer) bool{
+		func(a answer) bool { return textutil.IsSameAddress(a.host, m.Name) },
+		func(a answer) bool { return HasAddress(urls, a.address) || HasAddress(urls, a.host) },
+	} {
+		if i := slices.IndexFunc(v.answers, func(a answer) bool { return silent[a.host] && isHost(a) }); i >= 0 {
+			return v.answers[i].host
 		}
 	}
 	return ""
 }
 
-func urlsName(m *pb.Member, host string) bool {
-	for _, s := range append(append([]string(nil), m.PeerURLs...), m.ClientURLs...) {
-		if u, err := url.Parse(s); err == nil && host != "" && u.Hostname() == host {
-			return true
-		}
-	}
-	return false
+// HasAddress reports whether one of the URLs of a member has a name or an IP address, in any spelling.
+func HasAddress(urls []string, address string) bool {
+	return address != "" && slices.ContainsFunc(urls, func(s string) bool {
+		u, err := url.Parse(s)
+		return err == nil && textutil.IsSameAddress(u.Hostname(), address)
+	})
 }
 
 func (v clusterView) hasAlarms() bool { return len(v.statusAlarms()) > 0 }

@@ -52,6 +52,8 @@ type factCase struct {
 func factCases() map[string]factCase {
 	three := memberList("a", "b", "c")
 	down := answer{host: "c", err: errDown}
+	odd := memberList("a", "b", "c")
+	odd[2].PeerURLs = []string{"https://[FD00::1]:2380", "https://storage-3.example.com.:2380"}
 	return map[string]factCase{
 		"well": {answers: []answer{healthyAnswer("a", 1, three), healthyAnswer("b", 2, three), healthyAnswer("c", 3, three)}},
 		"a dead member is placed by its name": {
@@ -61,6 +63,18 @@ func factCases() map[string]factCase {
 		"a dead member is placed by its address": {
 			answers: []answer{healthyAnswer("a", 1, three), healthyAnswer("b", 2, three), {host: "h", address: "10.0.0.3", err: errDown}},
 			ill:     "c on h: connection refused",
+		},
+		"a dead member is placed by its name in another spelling": {
+			answers: []answer{healthyAnswer("a", 1, three), healthyAnswer("b", 2, three), {host: "C", err: errDown}},
+			ill:     "c on C: connection refused",
+		},
+		"a dead member is placed by its address in another spelling": {
+			answers: []answer{healthyAnswer("a", 1, odd), healthyAnswer("b", 2, odd), {host: "h", address: "fd00:0::01", err: errDown}},
+			ill:     "c on h: connection refused",
+		},
+		"a dead member is placed by a name in its URL in another spelling": {
+			answers: []answer{healthyAnswer("a", 1, odd), healthyAnswer("b", 2, odd), {host: "Storage-3.Example.com", err: errDown}},
+			ill:     "c on Storage-3.Example.com: connection refused",
 		},
 		"a dead member is placed where it was seen before": {
 			answers: []answer{healthyAnswer("a", 1, three), healthyAnswer("b", 2, three), {host: "h", err: errDown}},

@@ -184,11 +184,7 @@ type Way struct {
 
 // NewWay returns the way to an address, with port 0 for the default.
 func NewWay(address string, port int, proxyJump string) Way {
-	address = strings.TrimSuffix(strings.ToLower(address), ".")
-	if ip, err := netip.ParseAddr(address); err == nil {
-		address = ip.Unmap().String()
-	}
-	return Way{address, cmp.Or(port, 22), proxyJump}
+	return Way{textutil.NormalizeAddress(address), cmp.Or(port, 22), proxyJump}
 }
 
 func (b *builder) checkDuplicateAddress(n *node, h engine.Host) {

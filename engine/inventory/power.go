@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 
 	"holdfast/engine"
+	"holdfast/engine/textutil"
 )
 
 // powerReader reads the blocks bmc and power.
@@ -132,10 +133,7 @@ func normalizeBMCAddress(s string) string {
 	if err != nil {
 		host, port = strings.Trim(s, "[]"), "443"
 	}
-	host = strings.ToLower(host)
-	if ip, err := netip.ParseAddr(host); err == nil {
-		host = ip.Unmap().String()
-	}
+	host = textutil.NormalizeAddress(host)
 	if port == "443" {
 		return host
 	}

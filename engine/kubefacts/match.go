@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"holdfast/engine/textutil"
 )
 
 // Host is a host that should be a node.
@@ -27,7 +29,7 @@ func (c ClusterFacts) MatchHosts(hosts []Host, now time.Time) map[string]NodeSta
 	nodes := c.nodesByAddress()
 	hostOf := map[string]string{} // by node
 	for _, h := range hosts {
-		found := unionOf(nodes[foldAddress(h.Name)], nodes[foldAddress(h.Address)])
+		found := unionOf(nodes[textutil.NormalizeAddress(h.Name)], nodes[textutil.NormalizeAddress(h.Address)])
 		switch other := ""; len(found) {
 		case 1:
 			if other = hostOf[c.Nodes[found[0]].Name]; other != "" {
@@ -51,9 +53,9 @@ func (c ClusterFacts) MatchHosts(hosts []Host, now time.Time) map[string]NodeSta
 func (c ClusterFacts) nodesByAddress() map[string][]int {
 	found := map[string][]int{}
 	for i, n := range c.Nodes {
-		words := []string{foldAddress(n.Name)}
+		words := []string{textutil.NormalizeAddress(n.Name)}
 		for _, a := range n.Addresses {
-			if a = foldAddress(a); !slices.Contains(words, a) {
+			if a = textutil.NormalizeAddress(a); !slices.Contains(words, a) {
 				words = append(words, a)
 			}
 		}
@@ -63,8 +65,6 @@ func (c ClusterFacts) nodesByAddress() map[string][]int {
 	}
 	return found
 }
-
-func foldAddress(s string) string { return strings.ToLower(strings.TrimSuffix(s, ".")) }
 
 func unionOf(a, b []int) []int {
 	union := append(slices.Clone(a), b...)

@@ -21,11 +21,12 @@ func TestMatchHosts(t *testing.T) {
 		{Name: "c", Addresses: []string{"10.0.0.9"}},
 		{Name: "c2", Addresses: []string{"10.0.0.3"}},
 		{Name: "d", Addresses: []string{"10.0.0.4", "d2"}},
+		{Name: "node-f", Addresses: []string{"fd00::1"}, Ready: true},
 	}}
-	hosts := []kubefacts.Host{{"a", "10.0.0.1"}, {"b", "10.9.9.9"}, {"c", "10.0.0.3"}, {"d", "10.0.0.4"}, {"d2", "10.0.0.5"}, {"e", "10.0.0.6"}}
+	hosts := []kubefacts.Host{{"a", "10.0.0.1"}, {"b", "10.9.9.9"}, {"c", "10.0.0.3"}, {"d", "10.0.0.4"}, {"d2", "10.0.0.5"}, {"e", "10.0.0.6"}, {"f", "FD00:0::01"}}
 	got := c.MatchHosts(hosts, now)
 	for host, want := range map[string]string{
-		"a": "node a", "b": "node node-b.example.com",
+		"a": "node a", "b": "node node-b.example.com", "f": "node node-f",
 		"c":  "Kubernetes cluster main has 2 nodes with its name or address: c, c2",
 		"d":  "node d of Kubernetes cluster main is also that of d2",
 		"d2": "node d of Kubernetes cluster main is also that of d",

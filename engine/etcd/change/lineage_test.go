@@ -95,6 +95,21 @@ func TestUnlikeDataOfOneCluster(t *testing.T) {
 	}
 }
 
+// TestPlacedMembersOfDatabases: a member in a database is on the host whose data it has, whose name it has, or whose address is in its
+// URLs, in any spelling.
+func TestPlacedMembersOfDatabases(t *testing.T) {
+	t.Parallel()
+	r := newFakeRestore(&restoringHosts{}, &fakeEtcd{})
+	r.Run.Members = []engine.Host{{Name: "a", Address: "10.0.0.1"}, {Name: "b", Address: "fd00::01"}, {Name: "c", Address: "C.Example.com"}}
+	r.peerURLs = map[string][]string{"2": {"https://[fd00::1]:2380"}, "3": {"https://c.example.com.:2380"}, "4": {"https://[fd00::2]:2380"}}
+	s := restore.State{Hosts: []restore.Host{{Name: "a", DataOf: "1"}, {Name: "b"}, {Name: "c"}}}
+	for m, want := range map[membership.Member]string{{ID: "1", Name: "b"}: "a", {ID: "2"}: "b", {ID: "3"}: "c", {ID: "4"}: "", {ID: "5", Name: "B"}: "b"} {
+		if got := r.hostOf(s, m); got != want {
+			t.Errorf("%+v is on %q, want %q", m, got, want)
+		}
+	}
+}
+
 // TestLineage: the members of the clusters before a restore, and the revision at which it began, are recorded on the bastion and on
 // hosts, and each record alone is enough.
 func TestLineage(t *testing.T) {

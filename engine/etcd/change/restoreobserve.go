@@ -6,16 +6,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/etcd"
 	"holdfast/engine/etcd/database"
 	"holdfast/engine/etcd/membership"
 	"holdfast/engine/etcd/restore"
+	"holdfast/engine/textutil"
 )
 
 // Observe gathers all facts for the next step.
@@ -114,15 +115,14 @@ func (r *Restore) hostOf(s restore.State, m membership.Member) string {
 			return h.Name
 		}
 	}
-	if _, ok := r.Run.findHost(m.Name); ok {
-		return m.Name
-	}
-	for _, text := range r.peerURLs[m.ID] {
-		u, err := url.Parse(text)
-		for _, h := range r.Run.Members {
-			if err == nil && (u.Hostname() == h.Address || u.Hostname() == h.Name) {
-				return h.Name
-			}
+	for _, isHost := range []func(engine.Host) bool{
+		func(h engine.Host) bool { return textutil.IsSameAddress(h.Name, m.Name) },
+		func(h engine.Host) bool {
+			return etcd.HasAddress(r.peerURLs[m.ID], h.Address) || etcd.HasAddress(r.peerURLs[m.ID], h.Name)
+		},
+	} {
+		if i := slices.IndexFunc(r.Run.Members, isHost); i >= 0 {
+			return r.Run.Members[i].Name
 		}
 	}
 	return ""
