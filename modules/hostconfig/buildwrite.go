@@ -52,6 +52,7 @@ func (x *configDiff) buildWrite(t engine.Target) hostWrite {
 	x.accounts.addAccountEdits(changedSubjects(x.diff), t.Desired.Contents, &w)
 	x.addNodeEdits(t.Desired, &w)
 	x.units.addUnitEdits(&w)
+	x.addPresetEdit(&w)
 	x.addRecords(t, &w)
 	return w
 }
@@ -149,9 +150,7 @@ func (x *configDiff) addRemovals(w *hostWrite) {
 		}
 		state := pathState{path: e.path, mode: -1}
 		if rest, stays := x.texts.remainingContents(e); stays {
-			state.kind, state.mode, state.data = resource.PathFile, n.Mode, resource.Digest(rest)
-			state.user, state.group = strconv.Itoa(n.UID), strconv.Itoa(n.GID)
-			w.data[state.data] = rest
+			state = w.remainderState(e.path, n, rest)
 		}
 		edit := x.newEdit(state)
 		edit.restore = saved

@@ -13,6 +13,7 @@ import (
 	"holdfast/engine/hostscript"
 	"holdfast/engine/longtest"
 	"holdfast/engine/resource"
+	"holdfast/modules/hostconfig/observe"
 	"holdfast/modules/moduletest"
 )
 
@@ -327,6 +328,52 @@ func TestTheUnitOfTheOSGetsItsPreset(t *testing.T) {
 			b.mustWrite(w)
 			if !b.Exists("wants/over.service") || b.Exists("wants/own.service") {
 				t.Errorf("not the preset of the OS:\n%s", b.Log())
+			}
+		})
+	}
+}
+
+// Ignition writes the units of the installation as presets, which win over those of the OS. A unit that leaves the
+// configuration gets the preset of the OS all the same.
+func TestPresetsOfIgnitionDoNotCount(t *testing.T) {
+	yes := true
+	for name, c := range map[string]struct{ unit, presets, after, fails string }{
+		"only one":        {"a.socket", "enable a.socket\n", "", ""},
+		"among others":    {"a.socket", "disable b.service\nenable a.socket\nenable a.socket.mount\n", "disable b.service\nenable a.socket.mount\n", ""},
+		"an instance":     {"a@x.service", "enable a@.service w x\n", "enable a@.service w\n", ""},
+		"all instances":   {"a@x.service", "enable b.service\nenable a@.service x\n", "enable b.service\n", ""},
+		"not of the unit": {"a.socket", "enable b.service\n", "enable b.service\n", ""},
+		"undone":          {"a.socket", "enable a.socket\n", "enable a.socket\n", "write: all was put back"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newWriteBox(t)
+			b.Put(observe.IgnitionPresets, c.presets, 0o644)
+			b.Put("/unit-files/"+c.unit, "enabled\n", 0o644)
+			b.Put("/wants/"+c.unit, "", 0o644)
+			node := b.Node(observe.IgnitionPresets)
+			node.Contents = []byte(c.presets)
+			f := engine.Facts{BootID: moduletest.Boot, Config: &resource.ConfigFacts{
+				Nodes: map[string]resource.PathFacts{observe.IgnitionPresets: node}, Units: map[string]string{c.unit: "enabled"},
+				Applied: &resource.Record{Schema: resource.RecordSchema, Config: resource.Config{Units: []resource.Unit{{Name: c.unit, Enabled: &yes}}}},
+			}}
+			d := engine.Desired{Config: &resource.Config{}}
+			x, err := newConfigDiff(d, f, true)
+			b.Check(err)
+			w := x.buildWrite(engine.Target{Desired: d, Facts: f, Run: "r1"})
+			if c.fails != "" {
+				b.Put("/no-x.service", "", 0o644)
+				w.units = append(w.units, unitEdit{name: "x.service", do: "enable"})
+				b.Want(b.write(w), hostscript.ScriptCannot, c.fails)
+			} else {
+				b.Want(b.write(w), 0, "")
+			}
+			after := ""
+			if b.Exists(observe.IgnitionPresets) {
+				after = b.Read(observe.IgnitionPresets)
+			}
+			if after != c.after || b.Exists("wants/"+c.unit) != (c.fails != "") {
+				t.Errorf("presets are %q, enabled: %v", after, b.Exists("wants/"+c.unit))
 			}
 		})
 	}

@@ -17,6 +17,10 @@ var configProbeScript string
 // ProbeName is the name of the command that probes the configuration.
 const ProbeName = "configuration"
 
+// IgnitionPresets is the file in which Ignition enables and disables the units of the installation. Its presets win over those
+// of the OS. It is probed, with its contents, if a configuration has units.
+const IgnitionPresets = "/etc/systemd/system-preset/20-ignition.preset"
+
 // maxContents is the largest size, in bytes, of a file whose contents are read.
 const maxContents = 1 << 20
 

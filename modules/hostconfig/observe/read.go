@@ -108,6 +108,9 @@ func (l *probeReader) readRecord(c resource.Config) error {
 			l.requested[p] = true
 			l.facts.Nodes[p] = resource.PathFacts{}
 		}
+		if len(config.Units) > 0 {
+			l.requested[IgnitionPresets] = true
+		}
 	}
 	return nil
 }

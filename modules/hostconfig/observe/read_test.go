@@ -29,7 +29,8 @@ func TestContentsThatPlansDependOn(t *testing.T) {
 	s.WriteFile("/usr/etc/motd", "OS", 0o644)
 	s.WriteFile(engine.StateDir+"/originals/"+record.OriginalName("/etc/motd")+".default", "", 0o644)
 	s.WriteFile("/etc/empty", "", 0o644)
-	c := resource.Config{Files: []resource.File{observetest.EmptyFile("/etc/plain"), inherit("/etc/own"), inherit("/etc/a b"), inherit("/etc/motd"), inherit("/etc/empty"), inherit("/etc/none")}}
+	s.WriteFile(observe.IgnitionPresets, "enable a.service\n", 0o644)
+	c := resource.Config{Units: []resource.Unit{{Name: "a.service"}}, Files: []resource.File{observetest.EmptyFile("/etc/plain"), inherit("/etc/own"), inherit("/etc/a b"), inherit("/etc/motd"), inherit("/etc/empty"), inherit("/etc/none")}}
 	s.WriteRecord(resource.Record{Schema: 1, Config: resource.Config{Files: []resource.File{observetest.EmptyFile(registries)}}})
 	f := s.MustRead(c)
 	got := map[string]string{}
@@ -39,6 +40,7 @@ func TestContentsThatPlansDependOn(t *testing.T) {
 	want := map[string]string{
 		registries: `"old\x00\n" ""`, "/etc/plain": `"" ""`, "/etc/own": `"host's\n" ""`, "/etc/a b": `"host's and ours" "host's"`,
 		"/etc/motd": `"OS and ours" "OS"`, "/etc/empty": `"" ""`, "/etc/none": `"" ""`,
+		observe.IgnitionPresets: `"enable a.service\n" ""`, "/etc/systemd/system/a.service": `"" ""`,
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %v\nwant %v", got, want)

@@ -65,6 +65,13 @@ all=$({
 say '== asked'
 say "$all" | sha256sum
 
+# The presets that Ignition has written at the installation come before those of the OS.
+registries=/etc/containers/registries.conf
+presets=/etc/systemd/system-preset/20-ignition.preset
+case $newline$all in
+*"${newline}unit "*) all="$all${newline}path $presets" ;;
+esac
+
 # stat reports missing paths as errors, which are dropped. Its other errors are
 # diagnostics.
 say '== nodes'
@@ -138,14 +145,18 @@ show_file() {
 	say "$1$tab$2$tab$(head -c "$limit" -- "$3" | base64 -w0)"
 }
 say '== contents'
-registries=/etc/containers/registries.conf
-case $newline$all$newline in
-*"${newline}path $registries$newline"*) show_file contents "$registries" ".$registries" ;;
-esac
+for path in "$registries" "$presets"; do
+	case $newline$all$newline in
+	*"${newline}path $path$newline"*) show_file contents "$path" ".$path" ;;
+	esac
+done
 print_resources inherit | while IFS= read -r file; do
 	path=${file%//*}
 	name=${file##*//}
-	[ "$path" = "$registries" ] || show_file contents "$path" ".$path"
+	case $path in
+	"$registries" | "$presets") ;;
+	*) show_file contents "$path" ".$path" ;;
+	esac
 	if [ -e "$originals/$name" ]; then
 		show_file base "$path" "$originals/$name"
 	elif [ -e "$originals/$name.default" ]; then
