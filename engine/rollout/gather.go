@@ -21,7 +21,6 @@ import (
 
 const (
 	gatherTimeout = time.Minute
-	gatherForks   = 64
 
 	// shutdownTimeout is how long a host may still answer after the order to
 	// reboot. systemd allows each unit 90 s to stop.

@@ -56,10 +56,3 @@ func (o *Options) pollInterval() time.Duration {
 	}
 	return 500 * time.Millisecond
 }
-
-func (o *Options) forkCount(fallback int) int {
-	if o.Forks > 0 {
-		return o.Forks
-	}
-	return fallback
-}

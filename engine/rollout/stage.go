@@ -13,8 +13,6 @@ import (
 	"holdfast/engine/textutil"
 )
 
-const stageForks = 8
-
 func toDuration(d engine.Duration) time.Duration { return time.Duration(d) }
 
 // stageLanes stages the new OS on all hosts while they keep running: lanes in
