@@ -2,7 +2,6 @@ package planner
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -38,13 +37,6 @@ type poolState struct {
 	trialHost bool   // the batch being picked has a host whose change may prevent logins and is not proved
 
 	batchZone int // zone of the hosts that the batch being picked disrupts
-}
-
-func (w *poolState) canarySeats() int {
-	if w.passedCanaries >= w.canaries {
-		return w.seats.limit
-	}
-	return w.canaries - w.passedCanaries - w.seats.inBatch
 }
 
 func (w *poolState) firstIncompletePredecessor() *poolState {
@@ -138,22 +130,4 @@ func (in Input) countSelected() int {
 		}
 	}
 	return n
-}
-
-func (w *poolState) countCanaries(now time.Time, hosts int, proven []passedCanary) {
-	w.passedCanaries = len(proven)
-	if w.Canary == nil {
-		return
-	}
-	w.canaries = w.Canary.Hosts.Of(hosts)
-	slices.SortStableFunc(proven, func(a, b passedCanary) int { return a.at.Compare(b.at) })
-	for _, p := range proven[:min(w.canaries, len(proven))] {
-		w.firstCanaries = append(w.firstCanaries, p.host)
-	}
-	if w.passedCanaries < w.canaries || w.canaries == 0 {
-		return
-	}
-	if last := proven[w.canaries-1].at; !last.IsZero() {
-		w.soakLeft = min(w.Canary.Soak, max(0, w.Canary.Soak-engine.Duration(now.Sub(last))))
-	}
 }

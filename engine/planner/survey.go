@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"holdfast/engine"
 	"holdfast/engine/hostscript"
@@ -30,13 +29,6 @@ type surveyResult struct {
 
 	passedCanaries map[string][]passedCanary // by pool: matching hosts that count as canaries
 	failedHosts    map[string][]string       // by pool: hosts that failed in this run, and selected hosts that are lost, were rolled back or cannot be compared; the run does not try them
-}
-
-// passedCanary is a matching host. As a canary, it has passed when its soak is
-// over.
-type passedCanary struct {
-	host string
-	at   time.Time // when it reached its desired state; zero: not known
 }
 
 func surveyHosts(in Input, x index) surveyResult {
@@ -240,33 +232,6 @@ func (in Input) findExclusion(x index, c comparedHost) (engine.ExclusionKind, st
 
 func (in Input) isRejected(st standing.Standing) bool {
 	return !in.RetryRejected && st.Rejects(digestOf(in.Desired[st.Host].OS))
-}
-
-// passesAsCanary reports whether a matching host can pass as a canary. If a play
-// skips tasks on the host, the host passes only if this run carried out the other
-// tasks there.
-func (in Input) passesAsCanary(h engine.Host) bool {
-	if _, done := in.Done[h.Name]; done || in.Play == nil {
-		return true
-	}
-	return !slices.ContainsFunc(in.Play.Tasks, func(t engine.Task) bool { return t.Skip[h.Name] })
-}
-
-// updatedAt returns the time at which the host reached its desired state, by the
-// bastion's clock. It returns the zero time if this time is not known. If the
-// time in the host's record is after the time of its clock, it is from the clock of
-// a bastion; if that is not possible, updatedAt returns the start of this run.
-func (in Input) updatedAt(h engine.Host, f engine.Facts) time.Time {
-	if at, ok := in.Done[h.Name]; ok || f.Updated.IsZero() {
-		return at
-	}
-	switch {
-	case f.Updated.After(f.Clock) && f.Updated.After(in.Now):
-		return in.Began
-	case f.Updated.After(f.Clock):
-		return f.Updated
-	}
-	return in.Now.Add(f.Updated.Sub(f.Clock))
 }
 
 func describeAdoption(st standing.Standing) string {
