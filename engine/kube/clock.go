@@ -10,11 +10,11 @@ import (
 // would take a lease that is not over, and write one that is over for others.
 type clockWatch struct {
 	mu    sync.Mutex
-	ahead time.Duration // of the bastion's clock
+	ahead time.Duration // how far the API's clock is ahead of the bastion's; negative: behind
 }
 
-// compareDate notes the time in the head of an answer. It has whole seconds, and is of a moment between the question and the answer; so a
-// difference that may come from this is none.
+// compareDate notes the time in the head of an answer. That time has whole seconds, and was taken between the question and the
+// answer. A difference that this explains counts as none.
 func (w *clockWatch) compareDate(date string, asked, answered time.Time) {
 	at, err := http.ParseTime(date)
 	if err != nil {

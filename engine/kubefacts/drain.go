@@ -8,7 +8,7 @@ import (
 
 // DrainOptions decide which pods a drain evicts, as the flags of kubectl drain do.
 type DrainOptions struct {
-	ByAPI              bool // holdfast drains; false: a command does, which nobody knows the options of
+	ByAPI              bool // holdfast drains; false: a command does, whose options nobody knows
 	Force              bool // also pods that no controller makes again
 	DeleteEmptyDirData bool // also pods with data that end with them
 	PodSelector        Selector

@@ -46,7 +46,7 @@ type File struct {
 	Owner    Owner          `json:"owner"`
 	Keep     bool           `json:"keep,omitempty"` // overwrite = false: a file that holdfast did not write stays, and is reported as a problem
 	Sum      string         `json:"-"`              // digest of Contents if they are set and Append is empty; "": not computed
-	Observed ObservedPath   `json:"-"`              // path of a host that is not as in the document; zero: it is
+	Observed ObservedPath   `json:"-"`              // what the host has at this path, if it differs; zero: it does not
 	From     SourcePosition `json:"-"`
 }
 
@@ -65,7 +65,7 @@ type Link struct {
 	Hard     bool           `json:"hard,omitempty"`
 	Owner    Owner          `json:"owner"`          // owner of a symbolic link itself
 	Keep     bool           `json:"keep,omitempty"` // overwrite = false: a file or directory at that path stays, and is reported as a problem
-	Observed ObservedPath   `json:"-"`              // path of a host that is not as in the document; zero: it is
+	Observed ObservedPath   `json:"-"`              // what the host has at this path, if it differs; zero: it does not
 	From     SourcePosition `json:"-"`
 }
 
@@ -83,7 +83,7 @@ type Unit struct {
 	Dropins  []Dropin       `json:"dropins,omitempty"`
 	Enabled  *bool          `json:"enabled,omitempty"` // nil: holdfast does not change it
 	Masked   *bool          `json:"masked,omitempty"`  // nil: holdfast does not change it
-	Observed ObservedPath   `json:"-"`                 // file of a host that is not as in the document; zero: it is
+	Observed ObservedPath   `json:"-"`                 // what the host has at this path, if it differs; zero: it does not
 	From     SourcePosition `json:"-"`
 }
 
@@ -91,7 +91,7 @@ type Unit struct {
 type Dropin struct {
 	Name     string       `json:"name"`
 	Contents string       `json:"contents"`
-	Observed ObservedPath `json:"-"` // file of a host that is not as in the document; zero: it is
+	Observed ObservedPath `json:"-"` // what the host has at this path, if it differs; zero: it does not
 }
 
 // ObservedPath is a path of a host where a configuration has a file or a link.

@@ -20,7 +20,7 @@ type kernelArgs struct {
 
 func (k kernelArgs) isEmpty() bool { return len(k.remove)+len(k.add) == 0 }
 
-// changeDigest returns a digest of the change, also of one that changes nothing.
+// changeDigest returns a digest of the change. A change of nothing has a digest, too.
 func (k kernelArgs) changeDigest() string {
 	return resource.Digest([]byte(strings.Join(k.commandOptions("-", "+"), "\n")))
 }
@@ -60,7 +60,8 @@ func newWantedArgs(c resource.Config, record *resource.Record) wantedArgs {
 	return w
 }
 
-// computeChange keeps the places of arguments that are neither present nor absent in w.
+// computeChange returns the change that gives a host with the arguments now those of w. Arguments that w does not name stay where
+// they are.
 func (w wantedArgs) computeChange(now []string) kernelArgs {
 	var k kernelArgs
 	var have []string
@@ -79,9 +80,8 @@ func (w wantedArgs) computeChange(now []string) kernelArgs {
 	return k
 }
 
-// listChanges returns no change if computeChange returns none, and only then. The first
-// change that is no removal has the order of all arguments as its reason: a saved plan with
-// another order is another plan.
+// listChanges returns no change if computeChange returns none, and only then. The reason of the first addition or update is the
+// order of all arguments, so that a saved plan with another order differs.
 func (w wantedArgs) listChanges(now []string, drift bool) []engine.Change {
 	var list []engine.Change
 	order := ""

@@ -1,3 +1,3 @@
 // Package certificate describes and checks the certificates that an etcd member
-// presents, and those that holdfast uses as its client.
+// presents, and the certificates with which holdfast connects to the member.
 package certificate

@@ -68,7 +68,8 @@ func bytesOf(gauge float64) int64 {
 	return 0
 }
 
-// histogramOf returns an empty histogram if a count is not whole: Prometheus keeps such counts in separate fields.
+// histogramOf reads a histogram. Prometheus keeps counts that are not whole in other fields. For these, histogramOf returns an
+// empty histogram, which isValid refuses.
 func histogramOf(h *dto.Histogram) Histogram {
 	histogram := Histogram{Sum: h.GetSampleSum()}
 	for _, b := range h.GetBucket() {

@@ -9,7 +9,7 @@ import (
 	"holdfast/engine/report/termtext"
 )
 
-// nameMember returns the name of a member with its ID, as a person has named it, or the ID of one that has never started.
+// nameMember returns NAME (ID) for a member, or only the ID if the member has never started and so has no name.
 func nameMember(s membership.State, id string) string {
 	for _, m := range s.Members {
 		if m.ID == id && m.Name != "" {

@@ -18,7 +18,7 @@ type HeldHost struct {
 
 	Rebooted bool `json:"rebooted,omitempty"` // the host has rebooted since a person took its hold
 
-	Unreachable string    `json:"unreachable,omitempty"` // why the host was not reached; the hold is the one that this bastion last saw
+	Unreachable string    `json:"unreachable,omitempty"` // why the host was not reached; if set, Hold is the one that this bastion last saw
 	LastSeen    time.Time `json:"last_seen,omitzero"`    // when this bastion last saw the hold of a host that was not reached
 	Power       string    `json:"power,omitempty"`       // power of a host that was not reached; missing: not known
 }

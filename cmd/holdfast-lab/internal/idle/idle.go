@@ -1,6 +1,6 @@
 // Package idle measures how busy and how slow the machine is while the lab is
-// idle, and how slow its disk is while the lab works. These can explain short
-// delays of etcd and of boots, but no other broken promise.
+// idle, and how slow its disk is while the lab works. These can explain that
+// etcd or a boot is a little slower than promised (docs/lab.md), and nothing else.
 package idle
 
 import (
@@ -24,7 +24,7 @@ import (
 const QuorumLossGap = 2 * time.Second
 
 // restTime is how long the load is measured. A machine is busy if it uses more
-// than the share mostTaken of its processors, or if the gap reaches slowGap. It
+// than the share mostTaken of its processors, or if etcd commits nothing for slowGap. It
 // is slow if the start of a program takes slowStart: a boot and the end of a
 // staging start some hundred programs.
 const (

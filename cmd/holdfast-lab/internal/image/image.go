@@ -31,7 +31,7 @@ const (
 	// firstVersion and secondVersion are the versions that every lab has.
 	firstVersion, secondVersion = "1.0", "2.0"
 
-	// format must change when older cached images become unusable.
+	// Change format whenever images that are cached already become unusable; Build then makes them anew.
 	format = "2"
 )
 
@@ -129,8 +129,8 @@ func (s Store) recordVersion(v Version) error {
 	return os.Rename(s.path("versions.json.new"), s.path("versions.json"))
 }
 
-// Link makes another image in a new folder, with hard links to the files of this one. Versions that are added to one image are
-// not in the other: ostree, too, replaces files and does not change them.
+// Link makes another image in a new folder, with hard links to the files of this one. A version that is added to one image is
+// not in the other: ostree and recordVersion replace files, and never write into a linked one.
 func (s Store) Link(ctx context.Context, target string) error {
 	_, err := runCommand(ctx, "cp", "-al", s.Dir, target)
 	return err

@@ -31,7 +31,7 @@ var searched = []struct{ name, pkg string }{
 	{"mkfs.ext4", "e2fsprogs"},
 }
 
-// emulatorPath is the program of hosts in qemu, of the package qemu-system-x86.
+// emulatorPath is the program that runs hosts in qemu. The package qemu-system-x86 has it.
 const emulatorPath = "/usr/bin/qemu-system-x86_64"
 
 // InstallEmulator installs qemu if it is missing. Only hosts in qemu need it.
