@@ -6,6 +6,10 @@
 #
 # This loop is the main process of the unit. If it dies, systemd ends the unit and its frozen
 # processes: signals end even frozen processes.
+#
+# Two other places limit a staging. iolimit.sh limits the bytes per second that it reads and writes,
+# where it cannot be frozen. stage.sh gives its unit the lowest weights of processors and disks, and
+# rpm-ostree.sh gives them to the daemon, which does the work there.
 pacefile=$work/stage.pace
 leverfile=$work/stage.levers
 flushmark=$work/stage.flushed # has the time of the last flush
