@@ -2,6 +2,7 @@ package remote
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"strconv"
 	"strings"
@@ -13,7 +14,7 @@ type Command struct {
 	// Script is POSIX sh. It may be long, but contains no NUL. It runs in the user's home directory, without arguments;
 	// its $0 is "sh", and its standard input is Stdin.
 	Script string
-	// Become runs the script as root through sudo. It needs Target.Become, and does nothing if the user is root already.
+	// Become runs the script as root through sudo. It needs Target.Become, unless the user is root already.
 	Become bool
 	// Stdin is sent unchanged after the script has started. If Stdin is an io.Closer, Run closes it, also when the
 	// script ends early, so that the writer of a pipe gets an error. After an error, Stdin must not be used again. A
@@ -63,14 +64,15 @@ func (c Command) encodeScript() []byte {
 	return append(text, end...)
 }
 
-func (c Command) checkCommand(ep endpoint) error {
+// checkCommand returns an error, and advice or "", if the command cannot run at an endpoint.
+func (c Command) checkCommand(ep endpoint) (hint string, err error) {
 	switch {
 	case strings.Contains(c.Script, "\x00"):
-		return errors.New("the script contains a NUL byte")
+		return "", errors.New("the script contains a NUL byte")
 	case strings.TrimSpace(c.Script) == "":
-		return errors.New("the script is empty")
-	case c.Become && !ep.Become:
-		return errors.New("the command needs root, but the target has no become")
+		return "", errors.New("the script is empty")
+	case c.Become && !ep.Become && ep.User != "root":
+		return `set become = "sudo" in the ssh block`, fmt.Errorf("%s is not root", ep.User)
 	}
-	return nil
+	return "", nil
 }

@@ -19,8 +19,8 @@ func (h *Host) Run(ctx context.Context, c Command) (Result, error) {
 	if closer, ok := c.Stdin.(io.Closer); ok {
 		defer func() { _ = closer.Close() }()
 	}
-	if err := c.checkCommand(h.ep); err != nil {
-		return Result{}, h.ep.newError(Config, step, err, "")
+	if hint, err := c.checkCommand(h.ep); err != nil {
+		return Result{}, h.ep.newError(Config, step, err, hint)
 	}
 	if c.Timeout > 0 {
 		var cancel context.CancelFunc

@@ -17,6 +17,7 @@ import (
 	"github.com/sourcegraph/conc"
 
 	"holdfast/engine/remote"
+	"holdfast/engine/remote/sshconfig"
 	"holdfast/engine/remote/sshtest"
 )
 
@@ -198,9 +199,24 @@ func TestCheck(t *testing.T) {
 	plain := targetOf(s)
 	plain.Become = ""
 	_, err := dialTarget(t, newDialer(t, remote.Options{}), plain).Run(context.Background(), remote.Command{Script: "true", Become: true})
-	checkError(t, err, remote.Config, "become")
+	checkError(t, err, remote.Config, "core is not root", `set become = "sudo"`)
 	if s.Sessions() != 0 {
 		t.Errorf("%d sessions", s.Sessions())
+	}
+}
+
+// TestRootNeedsNoBecome checks that root runs commands as root without sudo, whether the inventory or ssh_config names the user.
+func TestRootNeedsNoBecome(t *testing.T) {
+	t.Parallel()
+	s := sshtest.Start(t, sshtest.Config{User: "root"})
+	named, configured := targetOf(s), targetOf(s)
+	named.User, named.Become = "root", ""
+	configured.User, configured.Become, configured.Config = "", "", writeFile(t, "config", "User root\n")
+	for _, target := range []sshconfig.Target{named, configured} {
+		h := dialTarget(t, newDialer(t, remote.Options{}), target)
+		if r := mustRun(t, h, remote.Command{Script: "echo $USER", Become: true}); r.Stdout != "root\n" {
+			t.Errorf("%q", r.Stdout)
+		}
 	}
 }
 
