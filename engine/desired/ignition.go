@@ -32,7 +32,7 @@ func IgnitionGaps(c resource.Config) []string {
 	if c.OSImage != "" {
 		list = append(list, "the OS image is not in the Ignition config: install "+c.OSImage+", or the first apply brings it")
 	}
-	if slices.ContainsFunc(c.Fixed, func(f resource.Fixed) bool { return f.Name == "fips" }) {
+	if c.DemandsFIPS() {
 		list = append(list, "FIPS mode is not in the Ignition config: install with the kernel argument fips=1")
 	}
 	for i, arg := range c.KernelArgs {

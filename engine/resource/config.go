@@ -230,6 +230,11 @@ func isDigest(s string) bool {
 	return err == nil && len(s) == hex.EncodedLen(sha256.Size)
 }
 
+// DemandsFIPS reports whether a host must run in FIPS mode, which only an installation can set.
+func (c Config) DemandsFIPS() bool {
+	return slices.ContainsFunc(c.Fixed, func(f Fixed) bool { return f.Name == "fips" })
+}
+
 // OwnPaths returns the paths of the files, directories and links of a configuration.
 func (c Config) OwnPaths() []string {
 	var list []string

@@ -17,6 +17,8 @@ type ConfigFacts struct {
 	Blocked   map[string]string    `json:"blocked,omitempty"`    // paths below something that is no directory, and its path
 	Fleeting  []string             `json:"fleeting,omitempty"`   // parent directories of Nodes that a reboot empties
 
+	FIPS bool `json:"fips,omitempty"` // the kernel runs in FIPS mode; only probed if a configuration demands it
+
 	ReadOnly      map[string]string `json:"read_only,omitempty"`      // paths whose nearest existing directory cannot be written to, and this directory
 	OriginalNames map[string]string `json:"original_names,omitempty"` // names of the originals of paths in Saved, if another spelling of the path gave the name
 }

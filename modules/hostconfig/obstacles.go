@@ -34,6 +34,10 @@ func (x *configDiff) findObstacles() error {
 			wrong = append(wrong, fmt.Errorf("unit %s %s", u.Name, problem))
 		}
 	}
+	if x.desired.DemandsFIPS() && !x.noDocuments && !x.facts.FIPS {
+		wrong = append(wrong, errors.New("its configuration demands FIPS mode, and its kernel is not in FIPS mode (/proc/sys/crypto/fips_enabled is not 1), which only an installation can set: "+
+			"reinstall the host with the kernel argument fips=1, or remove fips"))
+	}
 	return errors.Join(slices.Concat(wrong, x.findPathProblems(), x.findMissingAccounts(), x.accounts.findLockout())...)
 }
 

@@ -13,6 +13,7 @@ import (
 	"holdfast/engine/longtest"
 	"holdfast/engine/resource"
 	"holdfast/modules/hostconfig/observe/observetest"
+	"holdfast/modules/moduletest"
 )
 
 // Each of these writes is refused with a reason, and changes nothing.
@@ -259,6 +260,28 @@ func TestTheLinksOfTheOSAreFollowed(t *testing.T) {
 	for path, want := range map[string]string{"/var/home/bob/x": "1", "/var/usrlocal/bin/tool": "2", "/var/opt/a": "3"} {
 		if got := b.Read(path); got != want {
 			t.Errorf("%s: %q", path, got)
+		}
+	}
+}
+
+// Only an installation can set FIPS mode. A host without it does not match a configuration that demands it, also if no record
+// of an earlier configuration shows a change.
+func TestFIPSIsComparedWithTheHost(t *testing.T) {
+	t.Parallel()
+	for state, refused := range map[string]bool{"1": false, "0": true, "": true} {
+		b := moduletest.NewBox(t)
+		if state != "" {
+			b.Write("proc/sys/crypto/fips_enabled", state)
+		}
+		d := engine.Desired{Config: &resource.Config{Fixed: []resource.Fixed{{Name: "fips"}}}}
+		f := b.ReadFacts(d, Module())
+		f.BootID = moduletest.Boot
+		if _, err := findChanges(d, f); (err != nil) != refused || err != nil && !strings.Contains(err.Error(), "its kernel is not in FIPS mode") {
+			t.Errorf("fips_enabled %q: %v", state, err)
+		}
+		f.Config.Applied = &resource.Record{Schema: resource.RecordSchema, Config: *d.Config}
+		if _, err := findChanges(engine.Desired{Config: &resource.Config{}, NoDocuments: true}, f); err != nil {
+			t.Errorf("fips_enabled %q, without documents: %v", state, err)
 		}
 	}
 }

@@ -17,6 +17,8 @@ var configProbeScript string
 // ProbeName is the name of the command that probes the configuration.
 const ProbeName = "configuration"
 
+const fipsProbeName = "FIPS mode"
+
 // IgnitionPresets is the file in which Ignition enables and disables the units of the installation. Its presets win over those
 // of the OS. It is probed, with its contents, if a configuration has units.
 const IgnitionPresets = "/etc/systemd/system-preset/20-ignition.preset"
@@ -24,7 +26,7 @@ const IgnitionPresets = "/etc/systemd/system-preset/20-ignition.preset"
 // maxContents is the largest size, in bytes, of a file whose contents are read.
 const maxContents = 1 << 20
 
-// Probe returns the command that probes every resource of the desired
+// Probe returns the commands that probe every resource of the desired
 // configuration and of the record on the host. It returns no command if no
 // configuration is desired.
 func Probe(d engine.Desired) []engine.Command {
@@ -39,5 +41,9 @@ func Probe(d engine.Desired) []engine.Command {
 		"maxrecord": strconv.Itoa(record.MaxSize + 1),
 		"limit":     strconv.Itoa(maxContents + 1),
 	}}
-	return []engine.Command{{Name: ProbeName, Script: look.String()}}
+	commands := []engine.Command{{Name: ProbeName, Script: look.String()}}
+	if d.Config.DemandsFIPS() {
+		commands = append(commands, engine.Command{Name: fipsProbeName, Script: "cat /proc/sys/crypto/fips_enabled"})
+	}
+	return commands
 }

@@ -20,7 +20,8 @@ func Read(d engine.Desired, o engine.Outputs, f engine.Facts) engine.Facts {
 	if d.Config == nil {
 		return f
 	}
-	f.Config = &resource.ConfigFacts{}
+	fips, _ := shell.Output(o, fipsProbeName) // a kernel that does not have the mode has no such file
+	f.Config = &resource.ConfigFacts{FIPS: strings.TrimSpace(fips) == "1"}
 	text, problem := shell.Output(o, ProbeName)
 	switch complaint := strings.TrimSpace(o[ProbeName].Stderr); {
 	case problem != "":
