@@ -1,8 +1,13 @@
 package planner
 
 import (
+	"fmt"
+	"slices"
+	"strings"
+
 	"holdfast/engine"
 	"holdfast/engine/planner/rebootkind"
+	"holdfast/engine/textutil"
 )
 
 // difference has the changes that modules find on a host, and their steps.
@@ -20,4 +25,23 @@ type difference struct {
 
 func (d difference) bringsOS(f engine.Facts) bool {
 	return len(d.steps.Stage) > 0 || bootsOther(d.steps.Reboot, f)
+}
+
+func changeWarnings(work []engine.HostPlan) []string {
+	type about struct{ pool, text string }
+	var groups textutil.Groups[about, string]
+	for _, hp := range work {
+		for _, c := range hp.Changes {
+			for _, text := range c.Warnings {
+				if a := (about{hp.Pool, text}); !slices.Contains(groups.Of(a), hp.Host) {
+					groups.Add(a, hp.Host)
+				}
+			}
+		}
+	}
+	var list []string
+	for a, hosts := range groups.All() {
+		list = append(list, fmt.Sprintf("%s (pool %s): %s", strings.Join(textutil.FoldNames(hosts), " "), a.pool, a.text))
+	}
+	return list
 }

@@ -2,32 +2,10 @@ package planner
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
-	"strings"
 
 	"holdfast/engine"
-	"holdfast/engine/textutil"
 )
-
-func changeWarnings(work []engine.HostPlan) []string {
-	type about struct{ pool, text string }
-	var groups textutil.Groups[about, string]
-	for _, hp := range work {
-		for _, c := range hp.Changes {
-			for _, text := range c.Warnings {
-				if a := (about{hp.Pool, text}); !slices.Contains(groups.Of(a), hp.Host) {
-					groups.Add(a, hp.Host)
-				}
-			}
-		}
-	}
-	var list []string
-	for a, hosts := range groups.All() {
-		list = append(list, fmt.Sprintf("%s (pool %s): %s", strings.Join(textutil.FoldNames(hosts), " "), a.pool, a.text))
-	}
-	return list
-}
 
 // mergeActions returns the actions of a host's changes, each action once, a drain
 // first. The others follow the given order, in which their module carries them out.
