@@ -18,9 +18,8 @@ import (
 	"holdfast/engine/etcd"
 )
 
-func (a *app) etcdCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "etcd", Short: "Look at etcd clusters, save and restore them, or change their members"}
-	cmd.AddCommand(a.etcdStatusCommand(), a.etcdEndpointsCommand(), a.etcdMembersCommand(), a.etcdRestoreCommand(), &cobra.Command{
+func (a *app) etcdSnapshotCommand() *cobra.Command {
+	return &cobra.Command{
 		Use:   "snapshot [CLUSTER] [FILE]",
 		Short: "Save a cluster's data to this machine and check its hash",
 		Args:  expectArgs(0, 2),
@@ -28,9 +27,7 @@ func (a *app) etcdCommand() *cobra.Command {
 checks its hash. It never replaces a file. With one cluster in the inventory,
 its name may be omitted.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.etcdSnapshot(cmd.Context(), args) },
-	})
-	requireSubcommand(cmd)
-	return cmd
+	}
 }
 
 func (a *app) etcdSnapshot(ctx context.Context, args []string) error {
