@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/sourcegraph/conc"
+
 	"holdfast/engine"
 	"holdfast/engine/event"
 	"holdfast/engine/governor"
@@ -161,4 +163,45 @@ func (g *Stage) emitEnd() {
 		State: engine.GovernorEnded, Levers: g.levers, Members: g.watch.Report(),
 		SlowedFor: g.totalOf(engine.GovernorSlowed), PausedFor: g.totalOf(engine.GovernorPaused), FixedFor: g.totalOf(engine.GovernorFixed),
 	})
+}
+
+// NewStage prepares to govern a staging. It first measures the idle latency of
+// the cluster, once in a run.
+func NewStage(ctx context.Context, p Ports, s Staging, known *Idle) *Stage {
+	idle := known.measureCluster(ctx, p, s)
+	common := governor.LimitsOf(s.Lane.Governing.Latency)
+	limits := map[string]governor.Limits{}
+	for host, point := range idle.byHost {
+		limits[host] = common.Raised(point)
+	}
+	now, timeout := p.Now(), time.Duration(s.Step.Timeout)
+	settings := governor.Settings{
+		Common: common, Limits: limits, Members: s.Members, Blind: idle.blind, Absent: idle.absent,
+		Began: now, Deadline: now.Add(max(timeout-callTimeout, timeout/2)), AbortAfter: time.Duration(s.Lane.Governing.AbortAfter),
+	}
+	return &Stage{
+		Ports: p, Staging: s, state: engine.GovernorFree, since: now, timeIn: map[engine.GovernorState]time.Duration{},
+		controller: governor.New(settings), watch: governor.NewWatch(idle.observed),
+	}
+}
+
+// Run runs the step, and controls its pace until the step ends. If the staging
+// must stop, the cause of the step's context is the failure.
+func (g *Stage) Run(ctx context.Context, runStep func(context.Context) *engine.Failure) *engine.Failure {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	loop, end := context.WithCancel(ctx)
+	defer end()
+	var wait conc.WaitGroup
+	g.setRate(g.controller.First().Knobs.Rate)
+	wait.Go(func() {
+		if f := g.governUntilDone(loop); f != nil {
+			stop(f)
+		}
+	})
+	failure := runStep(ctx)
+	end()
+	wait.Wait()
+	g.emitEnd()
+	return failure
 }
