@@ -28,7 +28,7 @@ import (
 func ostreeProbe() []engine.Command {
 	return []engine.Command{
 		{Name: "ostree version", Shared: true, Script: `ostree=$(ostree --version) && printf '%s\n' "$ostree"`},
-		{Name: "ostree status json", Shared: true, Script: askStatusScript},
+		{Name: "ostree status json", Shared: true, Script: jsonStatusScript},
 		{Name: "ostree status", Script: `case ${json-} in *'"refspec"'*) ;; *) ostree admin status ;; esac`},
 		softRebootProbe(),
 		{Name: "ostree lock", Script: "if [ -e /run/ostree/staged-deployment-locked ]; then echo locked; fi"},
@@ -55,12 +55,12 @@ fi`},
 }
 
 var (
-	// statusScript has functions that read the text of "ostree admin status" on the host.
+	// readStatusScript has functions that read the text of "ostree admin status" on the host.
 	//
-	//go:embed sh/status.sh
-	statusScript string
-	//go:embed sh/askstatus.sh
-	askStatusScript string
+	//go:embed sh/readstatus.sh
+	readStatusScript string
+	//go:embed sh/jsonstatus.sh
+	jsonStatusScript string
 	//go:embed sh/finalizefailure.sh
 	finalizeFailureScript string
 )

@@ -2,7 +2,7 @@ package osimage
 
 import (
 	"cmp"
-	_ "embed" // embeds softreboot.sh
+	_ "embed" // embeds softrebootprobe.sh
 	"maps"
 	"path"
 	"regexp"
@@ -18,8 +18,8 @@ import (
 var (
 	//go:embed sh/disks.sh
 	disksScript string
-	//go:embed sh/softreboot.sh
-	softRebootScript string
+	//go:embed sh/softrebootprobe.sh
+	softRebootProbeScript string
 )
 
 // kernelTree has one folder for each kernel of an OS, with its initramfs and its modules.
@@ -43,7 +43,7 @@ func makeSoftRebootProbeText() string {
 	slices.Sort(folders)
 	return hostscript.Assign([][2]string{
 		{"parts", strings.Join(parts, "|")}, {"folders", strings.Join(slices.Compact(folders), "|")},
-	}) + disksScript + statusScript + softRebootScript
+	}) + disksScript + readStatusScript + softRebootProbeScript
 }
 
 // maxUnitName is the longest name of a unit, in bytes (UNIT_NAME_MAX of systemd).
@@ -51,7 +51,7 @@ const maxUnitName = 255
 
 func cleanName(name string) string { return textutil.Printable(name[:min(len(name), maxUnitName)]) }
 
-// readSoftReboot adds the output of softreboot.sh to the facts. The deployments are
+// readSoftReboot adds the output of softrebootprobe.sh to the facts. The deployments are
 // those of the tool of the host.
 func readSoftReboot(o engine.Outputs, f engine.Facts) engine.Facts {
 	trees := map[string]*treeSums{} // by commit

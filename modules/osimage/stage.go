@@ -31,8 +31,8 @@ var (
 	bootSpaceScript string
 	//go:embed sh/stage.sh
 	stageScript string
-	//go:embed sh/job.sh
-	jobScript string
+	//go:embed sh/stagejob.sh
+	stageJobScript string
 	//go:embed sh/governor.sh
 	governorScript string
 	//go:embed sh/iolimit.sh
@@ -59,8 +59,8 @@ var (
 	softOrderScript string
 	//go:embed sh/kexecorder.sh
 	kexecOrderScript string
-	//go:embed sh/reboot.sh
-	rebootScript string
+	//go:embed sh/rebootjob.sh
+	rebootJobScript string
 	//go:embed sh/deployments.sh
 	deploymentsScript string
 	//go:embed sh/rollback.sh
@@ -76,13 +76,13 @@ var (
 )
 
 // libScript is shared by all scripts of steps.
-var libScript = statusScript + libOnlyScript
+var libScript = readStatusScript + libOnlyScript
 
 // These are the texts of the scripts of steps. shareStageFunctions, shareOrder and
 // shareRollbackJob return those that have another part for each tool or check.
 var (
 	stageText     = engine.ShareText(libScript + bootSpaceScript + hostscript.SurvivorsScript() + stageScript)
-	jobText       = engine.ShareText(hostscript.SurvivorsScript() + jobScript)
+	jobText       = engine.ShareText(hostscript.SurvivorsScript() + stageJobScript)
 	syncText      = engine.ShareText(syncScript)
 	rebootJobText = shareRebootJob("")
 
@@ -95,7 +95,7 @@ func shareStageFunctions(tool string) *engine.SharedText {
 }
 
 func shareRebootJob(kind string) *engine.SharedText {
-	return engine.ShareText(libScript + kind + hostscript.BootIDScript + hostscript.SurvivorsScript() + hostscript.InhibitorsScript + rebootScript)
+	return engine.ShareText(libScript + kind + hostscript.BootIDScript + hostscript.SurvivorsScript() + hostscript.InhibitorsScript + rebootJobScript)
 }
 
 func shareOrder(check string) *engine.SharedText {

@@ -12,7 +12,7 @@ import (
 var stagedEtcdScript string
 
 func stagedEtcdProbe() engine.Command {
-	return engine.Command{Name: "staged etcd", Script: hostscript.AskVersionScript + statusScript + stagedEtcdScript}
+	return engine.Command{Name: "staged etcd", Script: hostscript.AskVersionScript + readStatusScript + stagedEtcdScript}
 }
 
 // readStagedEtcd adds the version of etcd in the staged deployment to the facts. The version is

@@ -1,4 +1,4 @@
-# Makes the reboot of reboot.sh a kexec: into the staged deployment or, without a digest, into the running one. It loads
+# Makes the reboot of rebootjob.sh a kexec: into the staged deployment or, without a digest, into the running one. It loads
 # the kernel, the initramfs and the options of the entry of the boot loader that belongs to this deployment. If that
 # fails, the host reboots in full instead, and the reason is in $notkexec. If these files are not those of the deployment, it
 # does not reboot: the boot loader would start the same files.

@@ -1,4 +1,4 @@
-# Makes the reboot of reboot.sh a soft reboot, into the staged deployment or, without a digest,
+# Makes the reboot of rebootjob.sh a soft reboot, into the staged deployment or, without a digest,
 # into the running one. It needs: fallback (yes: a host that cannot soft reboot reboots in full
 # instead, and the reason is in $notsoft).
 nextroot=/run/nextroot

@@ -1,6 +1,6 @@
 # Prints what decides about a soft reboot: "prepares" if ostree can prepare one, "keeps-mounts" and "keeps-boot" if ostree keeps file
 # systems mounted (see readSoftReboot), "composefs" if the root is one, and the disks that it would lose (see disks.sh). For a staged deployment it also prints the checksums of files and directories of the booted and the staged
-# tree that only a boot of the kernel brings into effect, if the host can soft reboot or kexec into it. It reads json (see askstatus.sh), which is
+# tree that only a boot of the kernel brings into effect, if the host can soft reboot or kexec into it. It reads json (see jsonstatus.sh), which is
 # there from ostree 2025.3 on, as is prepare-soft-reboot, and release. It needs: parts and folders (patterns of the compared paths, and of the folders
 # below /usr/lib and /usr/etc that have such paths).
 compared=''
