@@ -1,10 +1,6 @@
 package engine
 
-import (
-	"strings"
-
-	"holdfast/engine/resource"
-)
+import "strings"
 
 // Change is one difference between a host and its desired state.
 type Change struct {
@@ -110,51 +106,6 @@ const (
 	CommandAction ActionType = "command"    // runs the command of a playbook
 	DefragAction  ActionType = "defragment" // defragments the database of an etcd member
 )
-
-// Desired is the desired state of one host.
-type Desired struct {
-	OS          *OS               `json:"os,omitempty"`
-	Config      *resource.Config  `json:"config,omitempty"` // compact; nil: the configuration of the host is not compared. Kernel arguments change together with the OS
-	Contents    map[string][]byte `json:"-"`                // contents of the files in Config, by their digest
-	Policy      []Rule            `json:"policy,omitempty"`
-	ReportDrift bool              `json:"report_drift,omitempty"`
-	StopOnError bool              `json:"stop_on_error,omitempty"` // no reboot replaces an action that fails
-	NoDocuments bool              `json:"no_documents,omitempty"`  // Config is empty because the inventory names no documents for the host
-
-	VersionCommand string `json:"version_command,omitempty"` // its output becomes Facts.Version
-}
-
-// Desired returns the desired state of each host by name, without the
-// configurations, which come from documents.
-func (inv Inventory) Desired() map[string]Desired {
-	desired := make(map[string]Desired, len(inv.Hosts))
-	for _, h := range inv.Hosts {
-		p, _ := inv.Pool(h.Pool)
-		desired[h.Name] = Desired{OS: p.OS, Policy: p.Policy, ReportDrift: p.Drift == ReportDrift, StopOnError: p.OnActionFailure == StopOnFailure, VersionCommand: p.VersionCommand}
-	}
-	return desired
-}
-
-// Rule maps the changes of some files, or of a unit, to actions: one entry of a pool's
-// policy. Exactly one of Path, Glob and Unit is set.
-type Rule struct {
-	Path    string   `json:"path,omitempty"`    // the path, and everything below it
-	Glob    string   `json:"glob,omitempty"`    // a pattern of path.Match, where * matches no slash; the rule also covers everything below a matching path
-	Unit    string   `json:"unit,omitempty"`    // exact name of a unit
-	Actions []Action `json:"actions"`           // actions that the changes need; an unknown kind counts as a reboot
-	Timeout Duration `json:"timeout,omitempty"` // timeout of each action; 0: 2 m
-}
-
-// String names the rule in the form that changes and actions print.
-func (r Rule) String() string {
-	switch {
-	case r.Path != "":
-		return "path " + r.Path
-	case r.Glob != "":
-		return "glob " + r.Glob
-	}
-	return "unit " + r.Unit
-}
 
 // RecordResource is the resource of a change that only updates the record on a host.
 const RecordResource = "record"

@@ -138,3 +138,33 @@ func (x *configDiff) findMissingAccounts() []error {
 
 // nameOf returns the spelling of a path for people.
 func (x *configDiff) nameOf(path string) string { return cmp.Or(x.names[path], path) }
+
+func (a *accountDiff) findLockout() []error {
+	var wrong []error
+	for _, u := range a.leavingUsers() {
+		if a.retiresUser(u.Name) && a.facts.Users[u.Name].Connects {
+			wrong = append(wrong, fmt.Errorf("user %s leaves the configuration and would be locked, and holdfast logs in as %s: keep it in the documents, or log in as another user", u.Name, u.Name))
+		}
+	}
+	for _, u := range a.want.Users {
+		if login, exists := a.facts.Users[u.Name]; exists && u.Account.Absent && login.Connects {
+			wrong = append(wrong, fmt.Errorf("user %s is to be removed (should_exist: false), and holdfast logs in as %s: log in as another user", u.Name, u.Name))
+		}
+	}
+	for _, u := range a.want.Users {
+		login, exists := a.facts.Users[u.Name]
+		if !exists || u.Account.Absent || !login.Connects && !login.Busy || a.subjects.isReportOnly(subject{engine.UserKind, u.Name}) {
+			continue
+		}
+		why := "has processes"
+		if login.Connects {
+			why = "is the account that holdfast logs in with"
+		}
+		for _, part := range accountParts(u.Account, login) {
+			if (part.name == "UID" || part.name == "home") && part.want != "" && part.want != part.is {
+				wrong = append(wrong, fmt.Errorf("user %s: its %s cannot change from %s to %s, because %s %s, and usermod changes it only for a user without processes: take it out of the document, or change it by hand", u.Name, part.name, part.is, part.want, u.Name, why))
+			}
+		}
+	}
+	return wrong
+}
