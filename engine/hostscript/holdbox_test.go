@@ -34,7 +34,10 @@ is-enabled) [ -e "$BOX/unit/$1" ] ;;
 stop) rm -f "$BOX/active/$1" ;;
 start) [ ! -e "$BOX/var/lib/holdfast/hold.json" ] && : >"$BOX/active/$1" ;;
 daemon-reload) ;;
-show) [ ! -e "$BOX/soft-reboots" ] || printf 'Version=257\nSoftRebootsCount=%s\n' "$(cat "$BOX/soft-reboots")" ;;
+show) case $* in
+	--property=ActiveState*.service) [ ! -e "$BOX/active/$3" ] || cat "$BOX/active/$3"; exit ;;
+	esac
+	[ ! -e "$BOX/soft-reboots" ] || printf 'Version=257\nSoftRebootsCount=%s\n' "$(cat "$BOX/soft-reboots")" ;;
 esac
 `
 

@@ -214,6 +214,31 @@ func TestRebootHelpersRestWhileAHostIsHeld(t *testing.T) {
 	}
 }
 
+// TestAHoldEndsUpdates: a timer that is stopped leaves its service at work, which reboots the host at its end. The
+// daemon of rpm-ostree works on without its client. A release does not start an update again.
+func TestAHoldEndsUpdates(t *testing.T) {
+	for _, kind := range []engine.HoldKind{engine.RunHold, engine.MaintenanceHold} {
+		b := newBox(t)
+		services := []string{"bootc-fetch-apply-updates.service", "rpm-ostreed-automatic.service"}
+		for i, state := range []string{"activating", "active"} {
+			b.unit(services[i])
+			b.unit(strings.TrimSuffix(services[i], ".service") + ".timer")
+			check(t, os.WriteFile(b.root+"/active/"+services[i], []byte(state+"\n"), 0o644))
+		}
+		b.tool("rpm-ostree", "#!/bin/sh\nprintf 'rpm-ostree %s\\n' \"$*\" >>\"$BOX/log\"\nprintf 'State: busy\\nTransaction: upgrade \\n  Initiator: client(id:cli dbus:1.3 unit:rpm-ostreed-automatic.service uid:0)\\n'\n")
+		hold := runHold("r1")
+		hold.Kind = kind
+		h := readHold(t, b.mustRun(hostscript.HoldScript(hold, hour, "", nil)))
+		if b.active(services[0]) || b.active(services[1]) || len(h.StoppedUnits) != 2 || strings.Count(b.log(), "rpm-ostree cancel") != 1 {
+			t.Errorf("%s: %q\n%s", kind, h.StoppedUnits, b.log())
+		}
+		b.mustRun(hostscript.ReleaseScript(ownerOf("r1"), engine.Release{}))
+		if b.active(services[0]) || b.active(services[1]) {
+			t.Errorf("%s: an update runs after the release:\n%s", kind, b.log())
+		}
+	}
+}
+
 // TestRebootHelpersStartAfterABoot: a helper that does not run when the host is held, and that a boot would have started
 // without the hold, starts with the release.
 func TestRebootHelpersStartAfterABoot(t *testing.T) {

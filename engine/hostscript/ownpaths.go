@@ -50,7 +50,7 @@ func OwnDropins() []string { return []string{MemberDropin, SettingsDropin} }
 
 // RebootHelpers returns the units that reboot a host by themselves. While a
 // host is held, these units are stopped, and a condition prevents them from
-// starting.
+// starting. A hold also ends an update that a timer has started.
 func RebootHelpers() []string {
 	return []string{"zincati.service", "rpm-ostreed-automatic.timer", "bootc-fetch-apply-updates.timer"}
 }

@@ -159,11 +159,7 @@ func (bootc) checkUpdate(u osUpdate, f engine.Facts) error {
 
 func (bootc) stagesInUnit() bool { return true }
 
-// cleanCommand removes the lock of a deployment that was not staged: otherwise the
-// next bootc upgrade by a person would stage a locked deployment.
-func (bootc) cleanCommand(string, *engine.Content) string {
-	return "if [ ! -e /run/ostree/staged-deployment ]; then rm -f /run/ostree/staged-deployment-locked; fi"
-}
+func (bootc) cleanCommand(string, *engine.Content) string { return forgetLock }
 
 func (bootc) checkStopped() string { return "" }
 

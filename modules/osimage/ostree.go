@@ -36,7 +36,7 @@ func (ostree) checkUpdate(u osUpdate, f engine.Facts) error {
 
 func (ostree) stagesInUnit() bool { return true }
 
-func (ostree) cleanCommand(string, *engine.Content) string { return "" }
+func (ostree) cleanCommand(string, *engine.Content) string { return forgetLock }
 
 func (ostree) checkStopped() string { return "" }
 

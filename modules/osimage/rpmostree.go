@@ -113,10 +113,13 @@ const isStaging = "rpm-ostree status | grep -q unit:" + hostscript.StageUnit
 // cancelStaging ends the transaction of the staging unit, which outlives a killed client.
 const cancelStaging = "if " + isStaging + "; then timeout 30 rpm-ostree cancel; fi"
 
-// cleanCommand ends the work of the daemon, and removes the changes of a staging from it. Limits
-// stay as long as the daemon cannot be stopped.
+// forgetDaemonLock is forgetLock for a daemon that may still stage.
+const forgetDaemonLock = "if [ ! -e /run/ostree/staged-deployment ] && ! " + isStaging + "; then rm -f /run/ostree/staged-deployment-locked; fi"
+
+// cleanCommand ends the work of the daemon, and removes the changes of a staging from it. Limits and
+// the lock stay as long as the daemon cannot be stopped.
 func (rpmOstree) cleanCommand(governed string, content *engine.Content) string {
-	commands := []string{cancelStaging}
+	commands := []string{cancelStaging, forgetDaemonLock}
 	if content != nil && content.Image != "" {
 		commands = append(commands, forgetMirror)
 	}

@@ -97,8 +97,23 @@ if [ -n "$note" ]; then
 	sync "$dir"
 fi
 
+# end_update ends the service of a timer. It goes on without its timer, and reboots the host when it has fetched an update. So
+# does the daemon of rpm-ostree without its client.
+end_update() {
+	case $(systemctl show --property=ActiveState --value "$1" 2>/dev/null 9>&-) in
+	active | activating | reloading | deactivating) ;;
+	*) return 0 ;;
+	esac
+	systemctl stop "$1" 9>&- || printf '%s\n' "hold: $1 cannot be stopped" >&2
+	case $(rpm-ostree status 2>/dev/null 9>&-) in
+	*"unit:$1"*) timeout 30 rpm-ostree cancel >/dev/null 9>&- || printf '%s\n' "hold: rpm-ostree goes on with an update" >&2 ;;
+	esac
+}
 for unit in $helpers; do
 	if has_part "$stopped" "\"$unit\""; then systemctl stop "$unit" 9>&-; fi
+	case $unit in
+	*.timer) [ ! -e "$units/$unit.d/$dropin" ] || end_update "${unit%.timer}.service" ;;
+	esac
 done
 
 # Staging needs no hold, so a new hold stops it. A staging unit that has started

@@ -10,8 +10,7 @@ stage_os() {
 	esac
 	read_staged
 	if [ -n "$staged" ]; then ostree admin undeploy 0; fi
-	mkdir -p "${lockfile%/*}"
-	: >"$lockfile"
+	lock_by_file
 	# shellcheck disable=SC2086 # options are words
 	if ! ${mirrored:+run_with_registries} bootc switch $options "$image"; then
 		rm -rf "$registries"

@@ -12,6 +12,7 @@
 stage_os() {
 	if [ -n "$origin" ]; then
 		copy_origin "$origin"
+		lock_by_file
 		ostree admin deploy --stage --lock-finalization --origin-file="$work/origin" "$@" "$digest"
 		rm -f "$work/origin"
 		return
@@ -24,5 +25,6 @@ stage_os() {
 		esac
 	fi
 	ostree pull $smooth ${port:+"--url=http://127.0.0.1:$port/ostree"} "$remote" "$ref@$digest"
+	lock_by_file
 	ostree admin deploy --stage --lock-finalization "$@" "$remote:$ref"
 }

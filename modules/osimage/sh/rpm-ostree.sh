@@ -29,6 +29,7 @@ stage_os() {
 
 	read_staged
 	if [ -n "$staged" ]; then rpm-ostree cleanup --pending; fi
+	lock_by_file
 	if [ -n "$image$ref" ]; then rebase_os; fi
 	if [ $# -gt 0 ]; then rpm-ostree kargs --lock-finalization "$@"; fi
 }

@@ -9,11 +9,31 @@ claim_host staging # a person who takes a hold from here on finds this unit and 
 exec 9>&-
 if [ -n "$port" ]; then export no_proxy="${no_proxy:+$no_proxy,}127.0.0.1"; fi
 
-# keep_locked locks the staged deployment if the tool has lost the lock. The script that
-# waits for this unit may have lost its connection.
+# The service of bootc's timer unlocks a staged image, with whichever tool it was staged, and reboots
+# the host at once. block_updates adds a condition to it: it does not start while the lock is there as a file.
+updates=bootc-fetch-apply-updates.service
+block_updates() {
+	systemctl cat "$updates" >/dev/null 2>&1 || updates=
+	[ -n "$updates" ] || return 0
+	mkdir -p "/run/systemd/system/$updates.d"
+	printf '[Unit]\nConditionPathExists=!%s\n' "$lockfile" >"/run/systemd/system/$updates.d/50-holdfast-staged.conf"
+	systemctl daemon-reload
+}
+
+# lock_by_file makes the file that locks what is staged next, unless that replaces a staged deployment: ostree removes
+# the file with it. It ends an update that runs already, which waits for ostree and would unlock what it finds staged then.
+lock_by_file() {
+	mkdir -p "${lockfile%/*}"
+	: >"$lockfile"
+	if [ -n "$updates" ]; then systemctl stop "$updates"; fi
+}
+
+# keep_locked locks the staged deployment if the tool has lost the lock, and makes the file of a lock that is
+# only in the deployment. The script that waits for this unit may have lost its connection.
 keep_locked() {
 	read_staged
 	if [ "$locked" = no ]; then lock_staged; fi
+	lock_by_file
 }
 
 run_stage() {
@@ -23,6 +43,7 @@ run_stage() {
 			set -e
 			check_survivors stage
 			rm -f "$mark"
+			block_updates
 			stage_os "$@"
 			keep_locked
 			mark_args
