@@ -2,7 +2,10 @@ package etcd
 
 import (
 	"fmt"
+	"slices"
 	"strings"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 
 	"holdfast/engine/etcdfacts"
 )
@@ -72,20 +75,33 @@ func (v clusterView) sharedMemberIDs() []string {
 	return problems
 }
 
+// unknownMembers returns a problem for each member whose host is not known. It may be on a host where etcd does not answer.
 func (v clusterView) unknownMembers(name string) []string {
+	retire, place := "", "on no host of the inventory"
+	if v.managed != "" {
+		retire = " (and etcd_retired = true if its voter is to go)"
+	}
+	var silent []string
+	for _, a := range v.answers {
+		if a.err != nil && !v.hasMember(a.host) {
+			silent = append(silent, fmt.Sprintf("%s (%s)", a.host, oneLine(a.err)))
+		}
+	}
+	if len(silent) > 0 {
+		place = "not known to be on a host of the inventory, and may be that of " + strings.Join(silent, " or ") + ": start etcd there. If it is of another host"
+	}
 	var problems []string
 	for _, m := range v.members {
 		if v.hosts[m.ID] == "" {
-			retire := ""
-			if v.managed != "" {
-				retire = " (and etcd_retired = true if its voter is to go)"
-			}
-			problems = append(problems, fmt.Sprintf("member %s (%s) is on no host of the inventory: add its host with "+
-				"etcd_cluster = %q%s, or start etcd there, or remove it: %s",
-				v.nameOf(m.ID), peerURLs(m), name, retire, v.removeCommand(m.ID)))
+			problems = append(problems, fmt.Sprintf("member %s (%s) is %s: add its host with etcd_cluster = %q%s, or start etcd there, or remove it: %s",
+				v.nameOf(m.ID), peerURLs(m), place, name, retire, v.removeCommand(m.ID)))
 		}
 	}
 	return problems
+}
+
+func (v clusterView) hasMember(host string) bool {
+	return slices.ContainsFunc(v.members, func(m *pb.Member) bool { return v.hosts[m.ID] == host })
 }
 
 // removeCommand returns the command that removes a member. Of a managed cluster, etcdctl would remove it without the checks of holdfast.
@@ -97,13 +113,10 @@ func (v clusterView) removeCommand(id uint64) string {
 }
 
 func (v clusterView) unlistedHosts(name string) []string {
-	placed := map[string]bool{}
-	for _, m := range v.members {
-		placed[v.hosts[m.ID]] = true
-	}
+	unknown := v.hasMember("") // unknownMembers reports the hosts that do not answer
 	var problems []string
 	for _, a := range v.answers {
-		if placed[a.host] || a.retired || a.err == nil && !v.isOfCluster(a) {
+		if v.hasMember(a.host) || a.retired || a.err != nil && unknown || a.err == nil && !v.isOfCluster(a) {
 			continue // otherClusters reports a member of another cluster
 		}
 		reason := "etcd there does not answer: "

@@ -141,6 +141,20 @@ func TestFacts(t *testing.T) {
 	}
 }
 
+// TestUnknownMemberMayBeOfASilentHost: a member whose name and URLs are those of no host may be the one of a host where etcd does not
+// answer. So etcd is started there before anybody removes the member, or takes the host out of the cluster.
+func TestUnknownMemberMayBeOfASilentHost(t *testing.T) {
+	t.Parallel()
+	list := memberList("a", "b", "c.example.com")
+	answers := []answer{healthyAnswer("a", 1, list), healthyAnswer("b", 2, list), {host: "c", retired: true, err: errDown}, {host: "d", err: errDown}}
+	got := newClusterView(answers, nil).clusterFacts("main").Problem
+	want := "member c.example.com (https://10.0.0.3:2380) is not known to be on a host of the inventory, and may be that of c (connection refused) or d (connection refused): " +
+		`start etcd there. If it is of another host: add its host with etcd_cluster = "main", or start etcd there, or remove it: etcdctl member remove 3`
+	if got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+}
+
 // TestAdviceOfManaged: members of a managed cluster are added and removed with holdfast, and those of others with etcdctl.
 func TestAdviceOfManaged(t *testing.T) {
 	t.Parallel()

@@ -122,6 +122,11 @@ func (o observer) listMembers(ctx context.Context, probed []probedHost) etcd.Mem
 				"if it was replaced, stop etcd there: systemctl stop %s", strings.Join(replaced, ", "), old.Healthy, old.Voters, o.Cluster.Managed.Unit)
 		}
 	}
+	hosts := make([]membership.Host, len(probed))
+	for i, p := range probed {
+		hosts[i] = p.host
+	}
+	list.Members = membership.PlaceByData(list.Members, hosts)
 	o.members, o.urls = list.Members, list.PeerURLs
 	return list
 }

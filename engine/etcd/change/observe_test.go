@@ -77,6 +77,32 @@ func TestNobodyConnectsToLeavingHosts(t *testing.T) {
 	r.WarnOfHolds(t.Context(), &membership.Forecast{Steps: make([]membership.PlannedStep, 1)})
 }
 
+// TestSilentMembersAreWhereTheirDataAre: a member that does not answer is on the host that has its data, although neither its name nor
+// its URLs are those of the host, and it is not to be removed for a host that answers.
+func TestSilentMembersAreWhereTheirDataAre(t *testing.T) {
+	t.Parallel()
+	cluster := &fakeEtcd{members: []membership.Member{
+		{ID: "a1", Name: "a.example.com", Host: "a", Healthy: true, Leader: true}, {ID: "b1", Name: "b.example.com"}, {ID: "c1", Name: "c.example.com", Host: "c", Healthy: true},
+	}}
+	r := newFakeRun(&fakeHosts{}, cluster)
+	r.Hosts = dataHosts{"a": {probe: walLine(0xa1, 0xc) + "running\n"}, "b": {probe: walLine(0xb1, 0xc) + "record removing\n"}, "c": {probe: walLine(0xc1, 0xc) + "running\n"}}
+	for _, retired := range []bool{false, true} {
+		r.Members = []engine.Host{{Name: "a"}, {Name: "b", Retired: retired}, {Name: "c"}}
+		r.Prepare()
+		s, err := r.Observe(t.Context())
+		if err != nil || len(s.Members) != 3 || s.Members[1].Host != "b" || r.members[1].Host != "b" {
+			t.Fatalf("%+v, %v", s.Members, err)
+		}
+		f := membership.Plan(s)
+		if f.Refusal == nil || f.Refusal.Kind != membership.UnhealthyVoter || len(f.Steps) > 0 {
+			t.Errorf("retired %v: %+v, %v", retired, f.Steps, f.Refusal)
+		}
+		if advice := "host b answers and has its data: start etcd there"; !retired && !strings.Contains(f.Refusal.Text, advice) {
+			t.Errorf("%v", f.Refusal)
+		}
+	}
+}
+
 // TestDataDirOfTheHost: without data in data_dir, a host has no data. So data_dir must be the folder that etcd there uses.
 func TestDataDirOfTheHost(t *testing.T) {
 	t.Parallel()

@@ -59,6 +59,13 @@ func listLies() map[string]func(*membership.State) {
 			}
 		}
 	}
+	byNameOnly := func(s *membership.State) {
+		for i := range s.Members {
+			if h := slices.IndexFunc(s.Hosts, func(h membership.Host) bool { return h.DataOf == s.Members[i].ID }); h >= 0 && !s.Members[i].Healthy {
+				s.Members[i].Host, s.Hosts[h].DataOf = "", "unknown"
+			}
+		}
+	}
 	return map[string]func(*membership.State){
 		"no majority for a change":                allHealthy,
 		"nothing was saved":                       func(s *membership.State) { s.Saved = true },
@@ -91,6 +98,7 @@ func listLies() map[string]func(*membership.State) {
 		"no majority would be left":                allHealthy,
 		"the cluster shrinks before it grows":      noneFresh,
 		"data set aside that no run is known to":   leftData,
+		"or that a member needs":                   byNameOnly,
 	}
 }
 

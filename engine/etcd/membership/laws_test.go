@@ -94,6 +94,10 @@ var learnerKinds = map[string]struct {
 		w.addPeer(w.addMachine(machine{record: membership.Adding}).name, true, false)
 		w.addStartedLearner(machine{runs: true})
 	}, []membership.RefusalKind{membership.SeveralLearners}},
+	"removal cut short, stopped since": {func(w *world) {
+		h := w.addStartedLearner(machine{record: membership.Removing, retired: true})
+		w.peerOn(h.name).learner = false
+	}, []membership.RefusalKind{membership.UnhealthyVoter}},
 	"removed, data not set aside": {func(w *world) {
 		w.addMachine(machine{record: membership.Removing, disk: "m99", runs: true, retired: true})
 	}, nil},

@@ -112,7 +112,7 @@ func (d decision) nextLeftover() (MemberStep, error) {
 		case h.Unreachable != "":
 		case !listed && h.HasData && h.Replaced:
 			return MemberStep{Action: SetAside, Host: h.Name, Reason: "its data are of the cluster that a restore has replaced"}, nil
-		case h.Record == NoRecord:
+		case h.Record == NoRecord || d.mayHaveMember(h) && !listed:
 		case !listed && h.Record != Creating && (h.HasData || h.Running || h.Retired || h.Failed != ""):
 			return MemberStep{Action: SetAside, Host: h.Name, Reason: "its member is no longer listed"}, nil
 		case listed && !m.Learner && m.Healthy && (h.Record != Removing || d.isWanted(m) && !d.isNamed(m)):
@@ -130,8 +130,7 @@ func (d decision) checkMembers() (MemberStep, error) {
 	}
 	for _, m := range d.Members {
 		if _, known := d.findHost(m.Host); !known && !d.isNamed(m) {
-			return MemberStep{}, d.refuseMember(UnclaimedMember, m, fmt.Sprintf("member %s is on no host that names the cluster; add its host to the inventory, "+
-				"retired if the member is to go, or remove it with --remove-member %s", m.DisplayName(), m.DisplayName()))
+			return MemberStep{}, d.refuseMember(UnclaimedMember, m, d.describeUnclaimed(m))
 		}
 		if h, known := d.findHost(m.Host); known && m.Healthy && h.Unreachable == "" && !h.HasData {
 			return MemberStep{}, d.refuseHost(h, fmt.Sprintf("member %s runs on host %s, which has no data in the data_dir of the inventory: "+

@@ -187,6 +187,90 @@ func TestDataAreNeverTakenOver(t *testing.T) {
 	}
 }
 
+// TestDataOfListedMembersStay: data are never set aside that are, or may be, of a member that etcd lists, whatever a record says. The
+// member may be on no known host: its name and its URLs do not have to be those of the inventory.
+func TestDataOfListedMembersStay(t *testing.T) {
+	t.Parallel()
+	for dataOf, want := range map[string]string{"m2": "unclaimed-member", "": "unclaimed-member", "m9": "set aside h2"} {
+		s := stateOf("hUhh")
+		s.Members[1].Host = ""
+		s.Hosts[1].DataOf, s.Hosts[1].Record = dataOf, membership.Removing
+		if got := describeNext(s); got != want {
+			t.Errorf("data of %q: %s, want %s", dataOf, got, want)
+		}
+		s.Members = membership.PlaceByData(s.Members, s.Hosts)
+		if want := map[string]string{"m2": "unhealthy-voter"}[dataOf]; want != "" && describeNext(s) != want {
+			t.Errorf("placed: %s, want %s", describeNext(s), want)
+		}
+	}
+}
+
+// TestUnclaimedMemberMayBeOnAHost: a member on no known host may be the one of a host that cannot be asked. So its removal is not the
+// first advice.
+func TestUnclaimedMemberMayBeOnAHost(t *testing.T) {
+	t.Parallel()
+	for state, want := range map[string]string{
+		"oh":  "member etcd-1 is on no host that names the cluster; add its host to the inventory, retired if the member is to go, or remove it with --remove-member etcd-1",
+		"ohn": "member etcd-1 is not known to be on a host that names the cluster; it may be of h3 (no route to host): bring it back, or else add its host",
+	} {
+		s := stateOf(state)
+		s.Members[0].Healthy = false
+		s.Members = append(s.Members, membership.Member{ID: "m8", Name: "x", Host: "x", Healthy: true}, membership.Member{ID: "m9", Name: "y", Host: "y", Healthy: true})
+		s.Hosts = append(s.Hosts, membership.Host{Name: "x", HasData: true}, membership.Host{Name: "y", HasData: true})
+		if _, err := membership.Next(s); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", state, err, want)
+		}
+	}
+}
+
+// TestPlaceByData: the data of a host tell more about the host of a member that does not answer than its name and its URLs do.
+func TestPlaceByData(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		members []membership.Member
+		hosts   []membership.Host
+		want    string
+	}{
+		"on no host": {
+			[]membership.Member{{ID: "1", Host: ""}, {ID: "2", Host: ""}}, []membership.Host{{Name: "a", HasData: true, DataOf: "1"}}, "a ",
+		},
+		"guessed, and elsewhere": {
+			[]membership.Member{{ID: "1", Host: "a"}}, []membership.Host{{Name: "a"}, {Name: "b", HasData: true, DataOf: "1"}}, "b",
+		},
+		"two were exchanged": {
+			[]membership.Member{{ID: "1", Host: "a"}, {ID: "2", Host: "b"}},
+			[]membership.Host{{Name: "a", HasData: true, DataOf: "2"}, {Name: "b", HasData: true, DataOf: "1"}},
+			"b a",
+		},
+		"exchanged with a host that does not answer": {
+			[]membership.Member{{ID: "1", Host: "a"}, {ID: "2", Host: "b"}}, []membership.Host{{Name: "a", HasData: true, DataOf: "2"}, {Name: "b", Unreachable: "cut"}}, " a",
+		},
+		"of a copy": {
+			[]membership.Member{{ID: "1", Host: "b"}}, []membership.Host{{Name: "a", HasData: true, DataOf: "1"}, {Name: "b", HasData: true, DataOf: "1"}}, "b",
+		},
+		"it answers": {
+			[]membership.Member{{ID: "1", Host: "b", Healthy: true}}, []membership.Host{{Name: "a", HasData: true, DataOf: "1"}, {Name: "b", HasData: true}}, "b",
+		},
+		"of a replaced cluster": {
+			[]membership.Member{{ID: "1"}}, []membership.Host{{Name: "a", HasData: true, DataOf: "1", Replaced: true}}, "",
+		},
+		"not known": {
+			[]membership.Member{{ID: "1"}}, []membership.Host{{Name: "a", HasData: true}, {Name: "b", HasData: true, DataOf: "1", Unreachable: "not mounted"}}, "",
+		},
+		"not there any more": {
+			[]membership.Member{{ID: "1", Host: "a"}}, []membership.Host{{Name: "a"}}, "a",
+		},
+	} {
+		var got []string
+		for _, m := range membership.PlaceByData(c.members, c.hosts) {
+			got = append(got, m.Host)
+		}
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
+
 // TestAdviceForVoterThatIsDown: a voter whose host answers and has its data is started, and not removed; for others, the advice names
 // the host and the reason.
 func TestAdviceForVoterThatIsDown(t *testing.T) {

@@ -125,7 +125,9 @@ func (w *world) state() membership.State {
 			m.Name = "name-" + p.id
 		}
 		if h := w.machine(p.host); !h.unlisted {
-			m.Host = p.host
+			if m.Healthy || h.apart || h.disk != p.id {
+				m.Host = p.host // else only its data tell its host: it has the name and the URLs of no host
+			}
 			m.CaughtUp = m.Healthy && p.learner && !h.slow
 		}
 		s.Members = append(s.Members, m)
@@ -156,6 +158,7 @@ func (w *world) state() membership.State {
 		}
 		s.Hosts = append(s.Hosts, h)
 	}
+	s.Members = membership.PlaceByData(s.Members, s.Hosts)
 	if w.lie != nil {
 		w.lie(&s)
 	}
