@@ -7,6 +7,7 @@ import (
 	"io"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -57,6 +58,9 @@ func (a *app) runDiff(ctx context.Context, args []string, explain bool) error {
 	d, err := rules.Compare(was, is, rules.Policy{}.WithLinks(links))
 	if err != nil {
 		return err
+	}
+	if slices.ContainsFunc(d.Changes, func(c rules.Change) bool { return c.Kind == engine.KernelTypeKind }) {
+		fmt.Fprintln(a.stderr, "holdfast: warning: holdfast does not exchange the kernel of an OS image: a change of the kernel type needs an OS image that has this kernel")
 	}
 	d = d.Explained(explain)
 	if a.json {

@@ -35,7 +35,7 @@ func (b *builder) buildSystem() {
 	b.out.OSImage = b.spec.OSImageURL
 	b.out.KernelType = b.spec.KernelType
 	b.out.Extensions = sortUnique(b.spec.Extensions)
-	if b.out.KernelType != "" || len(b.out.Extensions) > 0 { // nothing else comes from this image
+	if b.spec.hasOtherKernel() || len(b.out.Extensions) > 0 { // nothing else comes from this image
 		b.out.ExtensionsImage = b.spec.BaseOSExtensionsContainerImage
 	}
 	for _, a := range b.spec.KernelArguments {
@@ -43,7 +43,7 @@ func (b *builder) buildSystem() {
 	}
 	b.addKernelArguments()
 	b.out.NoKernelArgs = sortUnique(b.out.NoKernelArgs)
-	if b.out.KernelType != "" && slices.Contains(b.out.Extensions, "kernel-devel") {
+	if b.spec.hasOtherKernel() && slices.Contains(b.out.Extensions, "kernel-devel") {
 		b.problems.AddError(b.extensionPlace("kernel-devel"), "requires the default kernel, but the kernel type is %s; remove one", b.out.KernelType)
 	}
 }

@@ -21,6 +21,9 @@ type machineSpec struct {
 	Config                         any      `json:"config"`
 }
 
+// hasOtherKernel reports whether the spec demands a kernel that is not the default.
+func (s machineSpec) hasOtherKernel() bool { return s.KernelType != "" && s.KernelType != "default" }
+
 // machineConfig is a MachineConfig as Kubernetes stores it.
 type machineConfig struct {
 	APIVersion string      `json:"apiVersion"`

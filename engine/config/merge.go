@@ -63,7 +63,8 @@ func mergeIgnition(docs []*document) types.Config {
 
 // mergeSpecs merges the MachineConfig settings outside of Ignition. The last
 // OS image wins, but any image overrides one that a controller generated. The
-// last kernel type other than the default wins. FIPS is on if any document
+// last kernel type other than the default wins; the default is kept only if a
+// document sets it. FIPS is on if any document
 // enables it. Kernel arguments and extensions accumulate.
 func mergeSpecs(docs []*document) machineSpec {
 	var m machineSpec
@@ -77,7 +78,7 @@ func mergeSpecs(docs []*document) machineSpec {
 		}
 	}
 	for _, d := range docs {
-		if d.spec.KernelType != "" && d.spec.KernelType != "default" {
+		if d.spec.hasOtherKernel() || m.KernelType == "" {
 			m.KernelType = d.spec.KernelType
 		}
 		m.FIPS = m.FIPS || d.spec.FIPS

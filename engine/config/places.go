@@ -112,7 +112,7 @@ func (b *builder) settingPlaces() map[string]resource.SourcePosition {
 		note("osImageURL", s.OSImageURL != "" && s.OSImageURL == b.spec.OSImageURL, spec("osImageURL"))
 		note("baseOSExtensionsContainerImage", s.BaseOSExtensionsContainerImage != "", spec("baseOSExtensionsContainerImage"))
 		note("extensions", len(s.Extensions) > 0, spec("extensions", 0))
-		note("kernelType", s.KernelType != "" && s.KernelType != "default", spec("kernelType"))
+		note("kernelType", s.hasOtherKernel(), spec("kernelType"))
 		note("kernelArguments", len(s.KernelArguments) > 0, spec("kernelArguments", 0))
 		note("kernelArguments", len(k.ShouldExist) > 0, ign("kernelArguments", "shouldExist", 0))
 		note("kernelArguments", len(k.ShouldNotExist) > 0, ign("kernelArguments", "shouldNotExist", 0))

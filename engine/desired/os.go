@@ -18,7 +18,7 @@ func (c *Configs) desiredOS(h engine.Host, g *configGroup) *engine.OS {
 	if want.ExtensionsImage != "" && len(want.Extensions) > 0 { // a kernel of another type is compared, not taken from it
 		c.addProblemAt(g, "baseOSExtensionsContainerImage", intoImage)
 	}
-	if want.KernelType != "" && pool.OS == nil {
+	if want.KernelType != "" && want.KernelType != "default" && pool.OS == nil {
 		c.addProblemAt(g, "kernelType", fmt.Sprintf("is a part of the OS, and pool %q has no os block; add os { driver = \"rpm-ostree\" } to it, or ostree or bootc", pool.Name))
 	}
 	arguments := len(want.KernelArgs)+len(want.NoKernelArgs) > 0

@@ -20,7 +20,7 @@ type Config struct {
 	OSImage         string      `json:"os_image,omitempty"`         // osImageURL of a MachineConfig
 	ExtensionsImage string      `json:"extensions_image,omitempty"` // container image with the extensions
 	Extensions      []string    `json:"extensions,omitempty"`       // names of extensions, each once
-	KernelType      string      `json:"kernel_type,omitempty"`      // default, realtime or 64k-pages; "" is default
+	KernelType      string      `json:"kernel_type,omitempty"`      // default, realtime or 64k-pages; "": no document sets it
 	KernelArgs      []string    `json:"kernel_args,omitempty"`      // required arguments, in this order; a repeated argument is required that many times
 	NoKernelArgs    []string    `json:"no_kernel_args,omitempty"`   // arguments that must be absent
 	Files           []File      `json:"files,omitempty"`

@@ -48,12 +48,15 @@ func (d argDiff) argsAfterWrite() []string {
 	return dropMatching(d.argsDuringWrite(), func(arg string) bool { return !slices.Contains(d.desired.KernelArgs, arg) })
 }
 
-// stayingArgs returns a warning for each kernel argument that leaves the
-// configuration and stays on the host.
-func (d argDiff) stayingArgs() (warnings []string) {
+// stayingSettings returns a warning for each kernel argument and kernel type that leaves
+// the configuration and stays on the host.
+func (d argDiff) stayingSettings() (warnings []string) {
 	a := d.applied
 	if a == nil {
 		return nil
+	}
+	if was := a.Config.KernelType; d.desired.KernelType == "" && was != "" && was != "default" {
+		warnings = append(warnings, "kernel type "+textutil.Printable(was)+" leaves the documents, and the host keeps its kernel: only an OS image with another kernel changes it")
 	}
 	listed := slices.Clone(a.Config.KernelArgs)
 	if a.Unfinished != nil {

@@ -61,6 +61,25 @@ func TestTheRecordNamesAddedKernelArguments(t *testing.T) {
 	}
 }
 
+// A kernel type that leaves the documents changes nothing on the host. The plan says so.
+func TestAKernelTypeThatLeavesIsToldOf(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		was, is string
+		tells   bool
+	}{"leaves": {"realtime", "", true}, "stays": {"realtime", "realtime", false}, "the default leaves": {"default", "", false}, "to the default": {"realtime", "default", false}} {
+		f := engine.Facts{BootID: moduletest.Boot, Config: &resource.ConfigFacts{Applied: &resource.Record{Schema: resource.RecordSchema, Config: resource.Config{KernelType: c.was}}}}
+		changes, err := findChanges(engine.Desired{Config: &resource.Config{KernelType: c.is}}, f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tells := len(changes) > 0 && strings.Contains(strings.Join(changes[0].Warnings, "\n"), "kernel type realtime leaves the documents, and the host keeps its kernel")
+		if tells != c.tells {
+			t.Errorf("%s: %+v", name, changes)
+		}
+	}
+}
+
 // A boot may bring new arguments before its run can record them, so the record has
 // them before.
 func TestKernelArgumentsAreRecordedBeforeTheBoot(t *testing.T) {

@@ -20,6 +20,20 @@ func TestKernelThatIsNotKnown(t *testing.T) {
 	}
 }
 
+// A configuration may demand the default kernel of a host that runs another one.
+func TestDefaultKernelIsCompared(t *testing.T) {
+	t.Parallel()
+	d := engine.Desired{OS: &engine.OS{Driver: "ostree"}, Config: &resource.Config{KernelType: "default"}}
+	if len(kernelProbe(d)) == 0 {
+		t.Error("the kernel is not probed")
+	}
+	for kernel, says := range map[string]string{"6.12.9-amd64": "", "6.12.9-rt-amd64": "demands the kernel type default, and it runs 6.12.9-rt-amd64, of type realtime"} {
+		if err := checkKernelType(d, engine.Facts{Kernel: kernel}); (err != nil) != (says != "") || err != nil && !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: %v", kernel, err)
+		}
+	}
+}
+
 func TestKernelTypeOf(t *testing.T) {
 	t.Parallel()
 	for release, want := range map[string]string{
