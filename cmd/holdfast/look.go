@@ -31,11 +31,6 @@ type hostLook struct {
 
 // lookAtHosts adds the answers of the hosts to the site. It returns an error if no host answers.
 func (w inventoryWriter) lookAtHosts(ctx context.Context, s *draft.Site) error {
-	for i := range s.Hosts { // holdfast needs root; sudo changes nothing for root
-		if c := &s.Hosts[i].Connection; c.Become == "" {
-			c.Become = "sudo"
-		}
-	}
 	opened, err := w.openDraft(ctx, *s)
 	if err != nil {
 		return err

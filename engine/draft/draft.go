@@ -98,6 +98,7 @@ func Make(s Site) (Draft, error) {
 		hosts[i].found = s.Found[hosts[i].Name]
 	}
 	hosts = m.dropSameMachines(hosts)
+	setBecome(hosts)
 	pools := m.groupHosts(hosts)
 	if len(m.errs) > 0 {
 		return Draft{}, m.errs
@@ -171,6 +172,16 @@ func validHostName(name string) string {
 		}
 		return '-'
 	}, name), ".-")
+}
+
+// setBecome lets hosts become root with sudo, unless all users are root: holdfast needs root, and sudo changes nothing for root.
+func setBecome(hosts []Host) {
+	if !slices.ContainsFunc(hosts, func(h Host) bool { return h.Connection.User != "root" }) {
+		return
+	}
+	for i := range hosts {
+		hosts[i].Connection.Become = "sudo"
+	}
 }
 
 // groupHosts makes a pool of each group, in the order of the hosts.

@@ -40,7 +40,10 @@ func TestDraftHasTheHosts(t *testing.T) {
 			got = append(got, describe(h.Name, h.Address, h.Pool, h.SSH))
 		}
 		for _, h := range s.Hosts {
-			ssh := engine.SSH{User: h.Connection.User, ProxyJump: h.Connection.ProxyJump, Become: h.Connection.Become}
+			ssh := engine.SSH{User: h.Connection.User, ProxyJump: h.Connection.ProxyJump}
+			if slices.ContainsFunc(s.Hosts, func(h draft.Host) bool { return h.Connection.User != "root" }) {
+				ssh.Become = "sudo"
+			}
 			ssh.Port, _ = strconv.Atoi(h.Connection.Port)
 			want = append(want, describe(h.Name, h.Address, h.Group, ssh))
 		}
@@ -63,10 +66,9 @@ func drawHost(t *rapid.T) draft.Host {
 		Group:   rapid.SampledFrom([]string{"web", "db_1", "Etcd"}).Draw(t, "group"),
 		Others:  rapid.SampledFrom([][]string{nil, {"rack"}}).Draw(t, "others"),
 		Connection: draft.Connection{
-			User:      rapid.SampledFrom([]string{"", "core", `a"${b}`}).Draw(t, "user"),
+			User:      rapid.SampledFrom([]string{"", "core", "root", `a"${b}`}).Draw(t, "user"),
 			Port:      rapid.SampledFrom([]string{"", "2222"}).Draw(t, "port"),
 			ProxyJump: rapid.SampledFrom([]string{"", "gate"}).Draw(t, "jump"),
-			Become:    rapid.SampledFrom([]string{"", "sudo"}).Draw(t, "become"),
 		},
 		At: "hosts:1:1",
 	}

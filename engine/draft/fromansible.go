@@ -157,7 +157,7 @@ var connectionVariables = map[string]readVariable{
 	"ansible_ssh_private_key_file": setIdentity,
 	"ansible_port":                 setPort,
 	"ansible_ssh_port":             setPort,
-	"ansible_become":               setBecome,
+	"ansible_become":               ignore, // holdfast always becomes root
 	"ansible_become_method":        expectBecome("sudo"),
 	"ansible_become_user":          expectBecome("root"),
 	"ansible_connection":           checkConnection,
@@ -213,24 +213,11 @@ func setPort(r *ansibleReader, v ansible.Value, h *Host) bool {
 	return true
 }
 
-func setBecome(r *ansibleReader, v ansible.Value, h *Host) bool {
-	truth, ok := v.Truth()
-	if !ok {
-		r.addRemark(v.At, "ansible_become is neither true nor false; set become by hand")
-		return true
-	}
-	if truth {
-		h.Connection.Become = "sudo"
-	}
-	return true
-}
-
-// expectBecome takes become back if the host does not become root with sudo.
+// expectBecome remarks on a host that does not become root with sudo.
 func expectBecome(want string) readVariable {
-	return func(r *ansibleReader, v ansible.Value, h *Host) bool {
+	return func(r *ansibleReader, v ansible.Value, _ *Host) bool {
 		if v.Text != want {
-			h.Connection.Become = ""
-			r.addRemark(v.At, "it is not %s; holdfast becomes only root, and only with sudo. Set become by hand", want)
+			r.addRemark(v.At, "it is not %s; holdfast becomes only root, and only with sudo. Check that the user may", want)
 		}
 		return true
 	}

@@ -34,6 +34,12 @@ const exampleEtcd = `
 # }
 `
 
+const exampleSSH = `  ssh { # ssh_config has the other settings
+    # user = "core"
+    become = "sudo" # holdfast needs root; if the user is root, this has no effect
+  }
+`
+
 const exampleHosts = `
 pool "worker" {
 ` + exampleOS + `}
@@ -65,6 +71,9 @@ func formatInventory(s Site, shared Connection, pools []*pool) string {
 	}
 	b.WriteString(".\n# holdfast validate checks it; docs/inventory.md explains it.\n\n")
 	fmt.Fprintf(&b, "site %s {\n", quote(s.Name))
+	if len(pools) == 0 {
+		b.WriteString(exampleSSH)
+	}
 	writeConnection(&b, shared, s.SSHConfig)
 	b.WriteString("}\n")
 	if len(pools) == 0 {
