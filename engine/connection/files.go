@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"io/fs"
 	"strings"
 
 	"holdfast/engine"
@@ -15,7 +16,8 @@ import (
 // mostFile limits the files that are read from hosts, in bytes.
 const mostFile = 1 << 20
 
-// readFiles returns a function that reads files of a host as root, in one round trip.
+// readFiles returns a function that reads files of a host as root, in one round trip. The
+// error for a file that does not exist is fs.ErrNotExist.
 func (h *Hosts) readFiles(host engine.Host) func(context.Context, ...string) ([][]byte, error) {
 	return func(ctx context.Context, paths ...string) ([][]byte, error) {
 		c, err := h.connectMember(ctx, host)
@@ -38,7 +40,11 @@ func (h *Hosts) readFiles(host engine.Host) func(context.Context, ...string) ([]
 		files := make([][]byte, len(paths))
 		for i, path := range paths {
 			out := outputs[path]
-			if out.Code != 0 {
+			switch out.Code {
+			case 0:
+			case hostscript.ScriptNoFile:
+				return nil, &fs.PathError{Op: "read", Path: path, Err: fs.ErrNotExist}
+			default:
 				return nil, fmt.Errorf("read %s: %s", path, textutil.Printable(textutil.FirstLine(strings.TrimSpace(out.Stderr))))
 			}
 			files[i] = []byte(out.Stdout)

@@ -1,7 +1,9 @@
 package connection
 
 import (
+	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -49,7 +51,10 @@ func TestFilesAreReadAtOnce(t *testing.T) {
 	if n := sessions.Load(); n != 1 {
 		t.Errorf("%d sessions", n)
 	}
-	if _, err := read(t.Context(), paths[0], "/nowhere/cert", "/nowhere/key"); err == nil || err.Error() != "read /nowhere/cert: No such file or directory" {
+	if _, err := read(t.Context(), paths[0], "/nowhere/cert", "/nowhere/key"); !errors.Is(err, fs.ErrNotExist) || err.Error() != "read /nowhere/cert: file does not exist" {
 		t.Errorf("error %v", err)
+	}
+	if _, err := read(t.Context(), "/dev/null"); err == nil || errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a device: error %v", err)
 	}
 }

@@ -2,7 +2,6 @@ package etcd
 
 import (
 	"context"
-	"fmt"
 	"net"
 	"net/http"
 	"slices"
@@ -100,9 +99,6 @@ func Open(ctx context.Context, cfg Config) (*Cluster, error) {
 	c := &Cluster{cfg: cfg, clients: listener{port: cfg.ClientPort}, hosts: map[uint64]string{}, shown: newPresentedCertificates()}
 	if cfg.TLS != nil {
 		credentials, err := readCredentials(ctx, cfg, *cfg.TLS)
-		if err != nil && cfg.NewestCredentials {
-			err = fmt.Errorf("no host has those that holdfast issues (%s); %s", oneLine(err), adviseFirst(cfg.Name))
-		}
 		if err != nil {
 			return nil, cfg.stepError("read the client credentials", err)
 		}

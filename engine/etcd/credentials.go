@@ -6,6 +6,8 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"io/fs"
+	"slices"
 	"time"
 
 	"github.com/sourcegraph/conc"
@@ -56,7 +58,7 @@ func readCredentials(ctx context.Context, cfg Config, paths engine.TLS) (*creden
 }
 
 // readNewest reads the client credentials of all peers, and returns the newest valid ones. Without valid credentials, it
-// returns the newest. All members trust their CA, because a new CA issues certificates only after all members trust it.
+// returns the newest. If all hosts answer and lack them, the error advises to make the cluster. All members trust their CA, because a new CA issues certificates only after all members trust it.
 func readNewest(ctx context.Context, cfg Config, paths engine.TLS) (*credentials, error) {
 	list, causes := make([]*credentials, len(cfg.Peers)), make([]error, len(cfg.Peers))
 	var wg conc.WaitGroup
@@ -78,10 +80,14 @@ func readNewest(ctx context.Context, cfg Config, paths engine.TLS) (*credentials
 			best = c
 		}
 	}
-	if best == nil {
-		return nil, joinDistinct(causes...)
+	if best != nil {
+		return best, nil
 	}
-	return best, nil
+	err := joinDistinct(causes...)
+	if !slices.ContainsFunc(causes, func(cause error) bool { return !errors.Is(cause, fs.ErrNotExist) }) {
+		err = fmt.Errorf("no host has those that holdfast issues (%s); %s", oneLine(err), adviseFirst(cfg.Name))
+	}
+	return nil, err
 }
 
 // credentialsOf returns errors that name paths and never contain contents, because one of the files is the key.

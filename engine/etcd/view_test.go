@@ -211,7 +211,7 @@ func TestAlarmTexts(t *testing.T) {
 }
 
 // TestFirstDay: before the first change of members, no host has the credentials that holdfast issues, or a member. The error has each
-// host once, and the next commands.
+// host once, and the next commands. If a host has not answered, it may have them, and nothing is advised.
 func TestFirstDay(t *testing.T) {
 	t.Parallel()
 	missing := func(_ context.Context, paths ...string) ([][]byte, error) {
@@ -227,6 +227,12 @@ func TestFirstDay(t *testing.T) {
 		"remove their etcd_cluster, holdfast apply, and add it again"
 	if err == nil || err.Error() != want {
 		t.Errorf("%v\nwant %s", err, want)
+	}
+	cfg.Peers[1].ReadFiles = func(context.Context, ...string) ([][]byte, error) { return nil, errDown }
+	_, err = Open(t.Context(), cfg)
+	const silent = "etcd cluster main: read the client credentials: a: read /pki/ca.crt: file does not exist; b: connection refused"
+	if err == nil || err.Error() != silent {
+		t.Errorf("a host does not answer: %v\nwant %s", err, silent)
 	}
 	v := newClusterView([]answer{{host: "a", err: errors.New("connection refused")}}, nil)
 	v.managed = "main"

@@ -11,6 +11,7 @@ const (
 	ScriptHalfDone     = 80 // the script failed in the middle, and could not undo all of it
 	ScriptOldProcess   = 81 // a service that survived a soft reboot runs from a deployment that would go; nothing was done
 	ScriptBusy         = 82 // another script has the lock of the hold; nothing was done
+	ScriptNoFile       = 83 // there is no such file
 )
 
 // IsHeldElsewhere reports whether a script did nothing because somebody else holds the host, or has the lock of its hold.

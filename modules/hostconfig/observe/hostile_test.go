@@ -203,7 +203,7 @@ func TestReadScript(t *testing.T) {
 		"/etc/none": "", "/none/x": "", "/srv/etcd/link.key": "", "/srv/etcd/dir/secret": "", "/srv/etcd/pipe": "",
 	} {
 		out := b.RunScript(engine.Exec{Script: engine.NewScript(observe.ReadFileScript(path, 1<<20))})
-		if out.Stdout != want || (out.Code == 0) != (want != "") || out.Code != 0 && out.Stderr == "" {
+		if missing := strings.Contains(path, "none"); missing != (out.Code == hostscript.ScriptNoFile) || out.Stdout != want || (out.Code == 0) != (want != "") || out.Code != 0 && out.Stderr == "" {
 			t.Errorf("%s: %d %q %q", path, out.Code, out.Stdout, out.Stderr)
 		}
 	}
