@@ -15,7 +15,8 @@ import (
 type document struct {
 	file   string
 	dir    string           // contains the local files of a Butane document
-	name   string           // the key by which documents are sorted
+	name   string           // by which documents are sorted
+	order  int              // among documents of one file without names, which are sorted by it
 	role   string           // of a MachineConfig, or ""
 	source *syntax.Node     // the parsed text of the file
 	butane bool             // source is Butane, which names fields differently

@@ -2,6 +2,7 @@ package config
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -29,8 +30,16 @@ func orderDocuments(docs []*document) {
 		if c := rank(a) - rank(b); c != 0 {
 			return c
 		}
-		return strings.Compare(a.name, b.name)
+		return cmp.Or(strings.Compare(a.sortedName(), b.sortedName()), a.order-b.order)
 	})
+}
+
+// sortedName returns the name without the number that documents of one file without names have.
+func (d *document) sortedName() string {
+	if d.order == 0 {
+		return d.name
+	}
+	return strings.TrimSuffix(d.name, fmt.Sprintf("#%d", d.order))
 }
 
 // mergeIgnition lets later documents win. Files that only one document has need no merging.

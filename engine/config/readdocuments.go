@@ -116,12 +116,12 @@ func nameDocuments(docs []*document, stem string) []*document {
 	unnamed := 0
 	for _, d := range docs {
 		if d.parent != nil {
-			d.name, d.role = d.parent.name, d.parent.role
+			d.name, d.order, d.role = d.parent.name, d.parent.order, d.parent.role
 		}
 		if d.name == "" {
 			d.name = stem
 			if unnamed++; unnamed > 1 {
-				d.name = fmt.Sprintf("%s#%d", stem, unnamed)
+				d.name, d.order = fmt.Sprintf("%s#%d", stem, unnamed), unnamed
 			}
 		}
 	}
