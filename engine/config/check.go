@@ -100,7 +100,7 @@ func (v ignitionCheck) checkUnit(u types.Unit, at syntax.FieldPath) {
 	if !isUnitName(u.Name) {
 		v.addError(at.With("name"), "is not the name of a unit; use letters, digits and : _ . - @ \\")
 	}
-	if u.Mask != nil && *u.Mask {
+	if isTrue(u.Mask) && !v.rendered { // a rendered document has the contents and the mask of different documents
 		if u.Enabled != nil && *u.Enabled {
 			v.addError(at.With("enabled"), "is true, and the unit is masked; keep one")
 		}
