@@ -105,7 +105,7 @@ func explainConversion(err error) string {
 }
 
 // findOldFields reports fields that have no equivalent in specification 3, or
-// another one.
+// another one, and appended contents that the conversion would drop.
 func findOldFields(cfg types2.Config) []ConversionProblem {
 	var list []ConversionProblem
 	add := func(text string, path ...any) { list = append(list, ConversionProblem{path, text}) }
@@ -127,8 +127,15 @@ func findOldFields(cfg types2.Config) []ConversionProblem {
 			add("must be root: only the root file system is converted; name the whole path, with filesystem: root", "storage", kind, i, "filesystem")
 		}
 	}
+	entries := map[string]int{}
+	for _, f := range cfg.Storage.Files {
+		entries[f.Path]++
+	}
 	for i, f := range cfg.Storage.Files {
 		onRoot(f.Node, "files", i)
+		if f.Append && entries[f.Path] > 1 {
+			add("is true, and the path has other entries, of which the conversion keeps only the last one; put all of its contents into one entry", "storage", "files", i, "append")
+		}
 	}
 	for i, d := range cfg.Storage.Directories {
 		onRoot(d.Node, "directories", i)
