@@ -181,6 +181,8 @@ func TestForetoldFailuresOfAccountsAreRefused(t *testing.T) {
 		says string // "": accepted
 	}{
 		"home of the login account":  {resource.Config{Users: []resource.User{{Name: "core", Account: resource.Account{HomeDir: "/srv/core"}}}}, "its home cannot change from /home/core to /srv/core, because core is the account that holdfast logs in with"},
+		"home of another user":       {resource.Config{Users: []resource.User{{Name: "eve", Account: resource.Account{HomeDir: "/srv/eve"}}}}, "user eve: its home cannot change from /home/eve to /srv/eve, because holdfast moves no home"},
+		"another name of the home":   {resource.Config{Users: []resource.User{{Name: "eve", Account: resource.Account{HomeDir: "/var/home/eve"}}}}, ""},
 		"UID of a user in use":       {resource.Config{Users: []resource.User{{Name: "ann", Account: resource.Account{UID: &uid}}}}, "its UID cannot change from 1500 to 1001, because ann has processes"},
 		"the home that it has":       {resource.Config{Users: []resource.User{{Name: "core", Account: resource.Account{HomeDir: "/home/core/"}}}}, ""},
 		"owner that is missing":      {resource.Config{Files: []resource.File{{Path: "/etc/a", Owner: resource.Owner{User: "nobody-here", Group: "7"}}}}, "/etc/a: the host has no user nobody-here: create it in passwd.users"},
@@ -191,8 +193,9 @@ func TestForetoldFailuresOfAccountsAreRefused(t *testing.T) {
 		"primary group that is gone": {resource.Config{Users: []resource.User{{Name: "ann", Account: resource.Account{PrimaryGroup: "web"}}}}, "user ann: the host has no group web"},
 	} {
 		c.want, _ = c.want.Compact()
-		_, err := newConfigDiff(engine.Desired{Config: &c.want}, engine.Facts{BootID: moduletest.Boot, Config: &resource.ConfigFacts{Users: map[string]resource.Login{
+		_, err := newConfigDiff(engine.Desired{Config: &c.want}, engine.Facts{BootID: moduletest.Boot, Config: &resource.ConfigFacts{OSLinks: resource.Links{"/home": "/var/home"}, Users: map[string]resource.Login{
 			"core": {UID: 1000, GID: 1000, Group: "core", Home: "/home/core", Connects: true}, "ann": {UID: 1500, GID: 1500, Group: "ann", Home: "/home/ann", Busy: true},
+			"eve": {UID: 1600, GID: 1600, Group: "eve", Home: "/home/eve"},
 		}}}, true)
 		switch {
 		case c.says == "" && err != nil:

@@ -38,7 +38,7 @@ func (x *configDiff) findObstacles() error {
 		wrong = append(wrong, errors.New("its configuration demands FIPS mode, and its kernel is not in FIPS mode (/proc/sys/crypto/fips_enabled is not 1), which only an installation can set: "+
 			"reinstall the host with the kernel argument fips=1, or remove fips"))
 	}
-	return errors.Join(slices.Concat(wrong, x.findPathProblems(), x.findMissingAccounts(), x.accounts.findLockout())...)
+	return errors.Join(slices.Concat(wrong, x.findPathProblems(), x.findMissingAccounts(), x.accounts.findLockout(), x.accounts.findUnchangeable())...)
 }
 
 func (x *configDiff) findPathProblems() []error {
@@ -151,18 +151,30 @@ func (a *accountDiff) findLockout() []error {
 			wrong = append(wrong, fmt.Errorf("user %s is to be removed (should_exist: false), and holdfast logs in as %s: log in as another user", u.Name, u.Name))
 		}
 	}
+	return wrong
+}
+
+// findUnchangeable returns an error for each UID and home that cannot change.
+func (a *accountDiff) findUnchangeable() []error {
+	var wrong []error
 	for _, u := range a.want.Users {
 		login, exists := a.facts.Users[u.Name]
-		if !exists || u.Account.Absent || !login.Connects && !login.Busy || a.subjects.isReportOnly(subject{engine.UserKind, u.Name}) {
+		if !exists || u.Account.Absent || a.subjects.isReportOnly(subject{engine.UserKind, u.Name}) {
 			continue
 		}
-		why := "has processes"
-		if login.Connects {
-			why = "is the account that holdfast logs in with"
-		}
 		for _, part := range accountParts(u.Account, login) {
-			if (part.name == "UID" || part.name == "home") && part.want != "" && part.want != part.is {
-				wrong = append(wrong, fmt.Errorf("user %s: its %s cannot change from %s to %s, because %s %s, and usermod changes it only for a user without processes: take it out of the document, or change it by hand", u.Name, part.name, part.is, part.want, u.Name, why))
+			why := ""
+			switch {
+			case part.name != "UID" && part.name != "home", part.want == "", part.want == part.is:
+			case login.Connects:
+				why = u.Name + " is the account that holdfast logs in with, and usermod changes it only for a user without processes"
+			case login.Busy:
+				why = u.Name + " has processes, and usermod changes it only for a user without processes"
+			case part.name == "home" && a.facts.OSLinks.Resolve(part.want) != a.facts.OSLinks.Resolve(part.is):
+				why = "holdfast moves no home"
+			}
+			if why != "" {
+				wrong = append(wrong, fmt.Errorf("user %s: its %s cannot change from %s to %s, because %s: take it out of the document, or change it by hand", u.Name, part.name, part.is, part.want, why))
 			}
 		}
 	}
