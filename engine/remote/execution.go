@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 
 	"github.com/sourcegraph/conc"
@@ -189,7 +190,7 @@ func (x *execution) writeInput(w io.WriteCloser, ended <-chan struct{}) {
 	if x.password != nil && !x.answerPrompt(w, ended) {
 		return
 	}
-	if _, err := w.Write(x.command.encodeScript()); err != nil || x.command.Stdin == nil {
+	if err := writePieces(w, x.command.encodeScript()); err != nil || x.command.Stdin == nil {
 		return // the error of the session has the cause
 	}
 	// The data must wait until the script runs: if sudo wants a password, Run
@@ -205,6 +206,19 @@ func (x *execution) writeInput(w io.WriteCloser, ended <-chan struct{}) {
 		x.inputErr = in.err
 		x.abortInput()
 	}
+}
+
+// pieceSize is the largest packet of a script in bytes. A connection keeps a buffer as large as the largest packet that it has
+// sent, and a run keeps a connection to each host of a fleet.
+const pieceSize = 4 << 10
+
+func writePieces(w io.Writer, text []byte) error {
+	for piece := range slices.Chunk(text, pieceSize) {
+		if _, err := w.Write(piece); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // abortInput closes a session after its data could not be read. The script must not take the end of the input for the
