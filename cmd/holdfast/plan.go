@@ -11,6 +11,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/bastion"
+	"holdfast/engine/connection"
 	"holdfast/engine/filediff"
 	"holdfast/engine/hostscript"
 	"holdfast/engine/journal"
@@ -89,6 +90,7 @@ func (r planRun) runPlan(ctx context.Context, out string, book playbookFlags, ho
 	if _, err := s.inheritIfIdle(); err != nil {
 		return err
 	}
+	s.run.Hosts = connection.Visits{Hosts: s.hosts}
 	plans, sight, err := s.planAll(ctx)
 	if err != nil {
 		return err

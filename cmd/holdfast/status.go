@@ -54,6 +54,7 @@ func (a *app) runStatus(ctx context.Context, metrics *metricsRecorder) error {
 	if a.limit != "" {
 		s.narrowToSelected()
 	}
+	s.run.Hosts = connection.Visits{Hosts: s.hosts}
 	facts := s.run.GatherHosts(ctx)
 	status := s.newStatus(rollout.Gathered{Facts: facts, Clusters: s.run.GatherClusters(ctx), Kubernetes: s.run.GatherNodes(ctx, facts)}, s.selectFn)
 	if err := ctx.Err(); err != nil {

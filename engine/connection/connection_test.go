@@ -287,7 +287,7 @@ func throughJump(h engine.Host, jump *sshtest.Server) engine.Host {
 	return h
 }
 
-// TestVisits checks that each script has a connection of its own, which ends with the script.
+// TestVisits checks that each script has a connection of its own, which ends with the script, but for hosts of etcd clusters.
 func TestVisits(t *testing.T) {
 	t.Parallel()
 	s := sshtest.Start(t, sshtest.Config{Exec: func(string, io.Reader, io.Writer, io.Writer) int { return 0 }})
@@ -302,6 +302,16 @@ func TestVisits(t *testing.T) {
 		if s.Connections() != n+1 {
 			t.Errorf("%d connections for %d scripts", s.Connections(), n+1)
 		}
+	}
+	member := hostAt("m1", s)
+	member.Cluster = "main"
+	for range 2 {
+		if _, err := (Visits{hosts}).Connect(t.Context(), member); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if s.Connections() != 3 {
+		t.Errorf("a host of an etcd cluster got %d connections; want the one through which the cluster is asked", s.Connections()-2)
 	}
 	hosts.Close()
 	if _, err := (Visits{hosts}).Connect(t.Context(), hostAt("h1", s)); !errors.Is(err, errClosed) {
