@@ -63,7 +63,11 @@ func NewScript(text string) Script { return Script{{Values: text}} }
 // JoinScripts returns a script with the parts of all. Values that follow each other
 // become one part.
 func JoinScripts(scripts ...Script) Script {
-	var joined Script
+	most := 0
+	for _, s := range scripts {
+		most += len(s)
+	}
+	joined := make(Script, 0, most) // a plan has so many scripts that space for parts to come would be a tenth of its memory
 	for _, s := range scripts {
 		for _, p := range s {
 			last := len(joined) - 1

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"holdfast/engine"
+	"holdfast/engine/connection"
 	"holdfast/engine/planner"
 	"holdfast/engine/report"
 	"holdfast/engine/report/tables"

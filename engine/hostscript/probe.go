@@ -52,7 +52,8 @@ func ReadOutputs(commands []engine.Command, mark, stdout, stderr string) (engine
 		if !ok {
 			return nil, fmt.Errorf("read facts: the diagnostics of %q are cut short", c.Name)
 		}
-		outputs[c.Name] = engine.Output{Stdout: out, Stderr: errs, Code: code}
+		outputs[c.Name] = engine.Output{Stdout: strings.Clone(out), // facts keep parts of some outputs, and must not keep the others
+			Stderr: errs, Code: code}
 		stdout, stderr = rest, restErr
 	}
 	return outputs, nil

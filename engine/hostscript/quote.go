@@ -17,11 +17,11 @@ func Quote(s string) string {
 // Assign returns the lines that assign values to the variables of a script, each a name and its value. They come before
 // the text of the script, which contains no values.
 func Assign(variables [][2]string) string {
-	var b strings.Builder
+	var words []string
 	for _, v := range variables {
-		b.WriteString(v[0] + "=" + Quote(v[1]) + "\n")
+		words = append(words, v[0], "=", Quote(v[1]), "\n")
 	}
-	return b.String()
+	return strings.Join(words, "") // as long as needed: the plan of a fleet keeps these lines
 }
 
 // harmless lists the characters that have no meaning to a shell anywhere inside an argument. "=" and "~" are not among

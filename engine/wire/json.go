@@ -23,15 +23,20 @@ func MarshalEvent(e event.Event) ([]byte, error) {
 
 // WriteJSON writes v as indented JSON, for --json. A list is never null.
 func WriteJSON(w io.Writer, v any) error {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
+	e := json.NewEncoder(escapingWriter{w})
 	e.SetIndent("", "  ")
 	e.SetEscapeHTML(false)
-	if err := e.Encode(withLists(v)); err != nil {
-		return err
+	return e.Encode(withLists(v))
+}
+
+// escapingWriter escapes controls. Each Write has whole characters: an Encoder writes a value at once.
+type escapingWriter struct{ w io.Writer }
+
+func (e escapingWriter) Write(text []byte) (int, error) {
+	if _, err := e.w.Write(escapeControls(text)); err != nil {
+		return 0, err
 	}
-	_, err := w.Write(escapeControls(b.Bytes()))
-	return err
+	return len(text), nil
 }
 
 // WriteJSONLine writes v as one line of JSON.

@@ -40,24 +40,25 @@ func (s Script) Build() engine.Script {
 		names = append(names, bootVar)
 	}
 	slices.Sort(names)
-	var script engine.Script
-	var b strings.Builder
+	script := make(engine.Script, 0, len(s.Text)+4)
+	var values [][2]string
 	for _, name := range names {
 		if name == bootVar && s.Boot != "" {
-			script = append(script, engine.ScriptPart{Values: b.String()}, engine.ScriptPart{Boot: s.Boot})
-			b.Reset()
+			script = append(script, engine.ScriptPart{Values: hostscript.Assign(values)}, engine.ScriptPart{Boot: s.Boot})
+			values = nil
 			continue
 		}
-		b.WriteString(hostscript.Assign([][2]string{{name, s.Vars[name]}}))
+		values = append(values, [2]string{name, s.Vars[name]})
 	}
+	lines := hostscript.Assign(values)
 	if len(s.Args) > 0 {
-		b.WriteString("set --")
+		words := []string{"set --"}
 		for _, a := range s.Args {
-			b.WriteString(" " + hostscript.Quote(a))
+			words = append(words, hostscript.Quote(a))
 		}
-		b.WriteString("\n")
+		lines += strings.Join(words, " ") + "\n"
 	}
-	script = append(script, engine.ScriptPart{Values: b.String()})
+	script = append(script, engine.ScriptPart{Values: lines})
 	if len(s.Job) > 0 {
 		script = append(script, engine.ScriptPart{Job: s.Job})
 	}

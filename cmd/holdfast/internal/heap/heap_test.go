@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestCollectRarely checks that the percentage is that of a small heap, until the heap is large.
+// TestCollectRarely checks that the percentage is that of a small heap, of a usual one, and of a large one.
 func TestCollectRarely(t *testing.T) {
 	t.Setenv("GOGC", "")
 	before := readPercent()
@@ -17,14 +17,16 @@ func TestCollectRarely(t *testing.T) {
 	if got := readPercent(); got != smallPercent {
 		t.Errorf("a small heap may grow by %d %%", got)
 	}
-	large := make([]*[1 << 20]byte, 2*smallLive>>20)
-	for i := range large {
-		large[i] = new([1 << 20]byte)
+	var kept []*[1 << 20]byte
+	for _, c := range []struct{ size, percent int }{{2 * smallLive, usualPercent}, {2 * usualLive, largePercent}} {
+		for len(kept) < c.size>>20 {
+			kept = append(kept, new([1 << 20]byte))
+		}
+		for readPercent() != c.percent { // a cleanup runs some time after the collection
+			runtime.GC()
+		}
 	}
-	for readPercent() != usualPercent { // a cleanup runs some time after the collection
-		runtime.GC()
-	}
-	runtime.KeepAlive(large)
+	runtime.KeepAlive(kept)
 }
 
 // TestGivenPercentage checks that a percentage in the environment counts.
