@@ -82,6 +82,7 @@ func (a *accountDiff) newLoginEdit(was, want resource.User) loginEdit {
 	}
 	if want.Account.Absent {
 		e.account = e.was != nil
+		e.keys = e.account && len(e.was.Keys) > 0
 		return e
 	}
 	e.join, e.part = a.missingGroups(want), a.partedGroups(want)

@@ -98,6 +98,37 @@ func TestAccountsAreMadeChangedAndRemoved(t *testing.T) {
 	}
 }
 
+// The home of a removed user stays. It has no keys of holdfast any more, which would be valid for a new user of this name.
+func TestARemovedUserLeavesNoKeys(t *testing.T) {
+	for name, fails := range map[string]bool{"removed": false, "undone": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := accountSite(t)
+			const list, theirs = "/home/core/.ssh/authorized_keys", "ssh-rsa THEIRS their key\n"
+			ours := "# BEGIN holdfast\n" + key1 + "\n# END holdfast\n"
+			b.Put(list, theirs+ours, 0o600)
+			login := core
+			login.Keys = []string{key1}
+			absent := resource.User{Name: "core", Account: resource.Account{Absent: true}}
+			a := &accountDiff{want: resource.Config{Users: []resource.User{absent}}, facts: resource.ConfigFacts{Users: map[string]resource.Login{"core": login}}}
+			w := b.accountWrite(nil, a.newLoginEdit(resource.User{}, absent))
+			if !fails {
+				b.mustWrite(w)
+				if b.Read(list) != theirs || strings.Contains(b.Read("/etc/passwd"), "core") {
+					t.Errorf("keys:\n%s\nlog:\n%s", b.Read(list), b.Log())
+				}
+				return
+			}
+			b.Put("/no-x.service", "", 0o644)
+			w.units = append(w.units, unitEdit{name: "x.service", do: "enable"})
+			b.Want(b.write(w), hostscript.ScriptCannot, "write: all was put back")
+			if b.Read(list) != theirs+ours || !strings.Contains(b.Read("/etc/passwd"), "core") {
+				t.Errorf("keys:\n%s\nlog:\n%s", b.Read(list), b.Log())
+			}
+		})
+	}
+}
+
 // userdel also removes the user's own group, and groupdel fails for a missing group.
 func TestAUserAndItsGroupAreRemoved(t *testing.T) {
 	b := accountSite(t)

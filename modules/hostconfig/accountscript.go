@@ -13,6 +13,7 @@ import (
 type accountList struct {
 	any                                              bool
 	originals, groups, users, keys, keysBack, remove []string
+	removedKeysBack                                  []string
 }
 
 func newAccountList(w hostWrite) accountList {
@@ -22,18 +23,12 @@ func newAccountList(w hostWrite) accountList {
 	}
 	for i, u := range w.users {
 		a.any = a.any || u.account || u.password || u.retire || u.revive || len(u.join)+len(u.part) > 0
+		if u.keys {
+			a.addKeys(u, strconv.Itoa(i))
+		}
 		a.users = append(a.users, userLines(u)...)
 		if u.keep {
 			a.originals = append(a.originals, "keep_password shadow "+hostscript.Quote(u.want.Name))
-		}
-		if !u.keys || u.want.Account.Absent {
-			continue
-		}
-		name, n := hostscript.Quote(u.want.Name), strconv.Itoa(i)
-		a.keys = append(a.keys, "keysdone=\"$keysdone "+n+" \"", "write_ssh_keys "+name+" \"$tx/new/keys-"+n+"\"")
-		if u.was != nil {
-			a.keysBack = append(a.keysBack, "case $keysdone in *' "+n+" '*) (write_ssh_keys "+name+" \"$tx/new/oldkeys-"+n+
-				"\") 2>/dev/null || kept=\"$kept, SSH keys of \""+name+" ;; esac")
 		}
 	}
 	for _, u := range w.users {
@@ -42,6 +37,24 @@ func newAccountList(w hostWrite) accountList {
 		}
 	}
 	return a
+}
+
+// addKeys adds the lines that write the keys of a user. n is the number of the user. The keys of a removed user go before the user:
+// later, nobody could remove them with the rights of the user, and they would be valid for a new user of this name.
+func (a *accountList) addKeys(u loginEdit, n string) {
+	name := hostscript.Quote(u.want.Name)
+	write := []string{"keysdone=\"$keysdone " + n + " \"", "write_ssh_keys " + name + " \"$tx/new/keys-" + n + "\""}
+	back := "case $keysdone in *' " + n + " '*) (write_ssh_keys " + name + " \"$tx/new/oldkeys-" + n + "\") 2>/dev/null || kept=\"$kept, SSH keys of \"" + name + " ;; esac"
+	switch {
+	case u.want.Account.Absent:
+		a.users = append(append(a.users, "find_keys_place"), write...)
+		a.removedKeysBack = append(a.removedKeysBack, back)
+	case u.was != nil:
+		a.keysBack = append(a.keysBack, back)
+		fallthrough
+	default:
+		a.keys = append(a.keys, write...)
+	}
 }
 
 func (a *accountList) addGroup(g groupEdit) {
@@ -76,7 +89,8 @@ func (a accountList) shellFunctions() string {
 		place = append(place, "find_keys_place")
 	}
 	return function("keep_hashes", a.originals...) + function("change_groups", a.groups...) + function("change_users", slices.Concat(a.users, a.remove)...) +
-		function("write_keys", slices.Concat(place, a.keys)...) + function("restore_keys", a.keysBack...) + "haskeys='" + yesIf(len(a.keysBack) > 0) + "'\n"
+		function("write_keys", slices.Concat(place, a.keys)...) + function("restore_keys", a.keysBack...) + function("restore_removed_keys", a.removedKeysBack...) +
+		"haskeys='" + yesIf(len(a.keysBack)+len(a.removedKeysBack) > 0) + "'\n"
 }
 
 func quoteWords(list []string) string {

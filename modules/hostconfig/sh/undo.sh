@@ -57,6 +57,7 @@ undo_write() {
 	for_each_edit put_entry_back
 	restore_units early
 	restore_account_files
+	restore_removed_keys
 	[ -z "$reloaded" ] || reload_sshd
 }
 

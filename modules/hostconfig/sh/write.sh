@@ -11,7 +11,8 @@
 # It also needs functions that are generated for each write:
 # for_each_edit FUNCTION calls the function for each edit, with the variables in checkedits.sh.
 # keep_hashes, change_groups and change_users run the commands of accounts.sh.
-# write_keys writes SSH keys, and restore_keys undoes this.
+# write_keys writes SSH keys, and restore_keys undoes this. restore_removed_keys undoes the removal of
+# the keys of removed users, by change_users, when these users exist again.
 # change_units WHEN enables, disables or presets units, early (before the files change) or
 # late, and restore_units WHEN undoes this.
 wrong=
