@@ -200,6 +200,14 @@ func isFalse(b *bool) bool { return b != nil && !*b }
 
 // buildUnits skips empty units: a document that sets empty contents withdraws those of an earlier document.
 func (b *builder) buildUnits() {
+	byController := map[string]bool{} // whether a controller made the last document that enables or disables the unit
+	for _, d := range b.docs {
+		for _, u := range d.ignition.Systemd.Units {
+			if u.Enabled != nil {
+				byController[u.Name] = d.generated || d.rendered
+			}
+		}
+	}
 	for _, u := range b.merged.Systemd.Units {
 		unit := resource.Unit{Name: u.Name, Enabled: u.Enabled, Masked: u.Mask, From: b.places.entryPlace("unit " + u.Name)}
 		if u.Contents != nil {
@@ -213,6 +221,7 @@ func (b *builder) buildUnits() {
 		if isTrue(u.Mask) { // a later document masks the unit, so its contents have no effect
 			unit.Contents, unit.Enabled = "", nil
 		}
+		unit.IfPresent = isTrue(unit.Enabled) && byController[u.Name]
 		if unit.Contents == "" && len(unit.Dropins) == 0 && unit.Enabled == nil && unit.Masked == nil {
 			continue
 		}

@@ -134,6 +134,9 @@ func comparableConfig(c resource.Config) resource.Config {
 	c.OSImage, c.ExtensionsImage, c.KernelType, c.Extensions = "", "", "", nil
 	c.Fixed = slices.DeleteFunc(c.Fixed, func(f resource.Fixed) bool { return f.Name == "fips" })
 	c.KernelArgs = sortUnique(c.KernelArgs)
+	for i := range c.Units {
+		c.Units[i].IfPresent = false
+	}
 	if len(c.Fixed) == 0 {
 		c.Fixed = nil
 	}
@@ -165,6 +168,9 @@ func describeConfig(l Loaded) string {
 		line("link %s -> %s hard=%t %s keep=%t (%s)", l.Path, l.Target, l.Hard, formatAccess(nil, l.Owner), l.Keep, l.From)
 	}
 	for _, u := range c.Units {
+		if u.IfPresent {
+			u.Name += " if present"
+		}
 		line("unit %s enabled=%s masked=%s %q (%s)", u.Name, formatBool(u.Enabled), formatBool(u.Masked), u.Contents, u.From)
 		for _, d := range u.Dropins {
 			line("  drop-in %s %q", d.Name, d.Contents)

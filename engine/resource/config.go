@@ -78,13 +78,14 @@ type Owner struct {
 
 // Unit is a systemd unit.
 type Unit struct {
-	Name     string         `json:"name"`
-	Contents string         `json:"contents,omitempty"` // "": the unit belongs to the host, and only the fields below are set
-	Dropins  []Dropin       `json:"dropins,omitempty"`
-	Enabled  *bool          `json:"enabled,omitempty"` // nil: holdfast does not change it
-	Masked   *bool          `json:"masked,omitempty"`  // nil: holdfast does not change it
-	Observed ObservedPath   `json:"-"`                 // what the host has at this path, if it differs; zero: it does not
-	From     SourcePosition `json:"-"`
+	Name      string         `json:"name"`
+	Contents  string         `json:"contents,omitempty"` // "": the unit belongs to the host, and only the fields below are set
+	Dropins   []Dropin       `json:"dropins,omitempty"`
+	Enabled   *bool          `json:"enabled,omitempty"`    // nil: holdfast does not change it
+	Masked    *bool          `json:"masked,omitempty"`     // nil: holdfast does not change it
+	IfPresent bool           `json:"if_present,omitempty"` // a host that does not have the unit need not enable it
+	Observed  ObservedPath   `json:"-"`                    // what the host has at this path, if it differs; zero: it does not
+	From      SourcePosition `json:"-"`
 }
 
 // Dropin is a drop-in file NAME.conf of a unit.

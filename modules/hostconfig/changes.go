@@ -27,7 +27,7 @@ func (x *configDiff) listChanges() []engine.Change {
 		})
 	}
 	if len(list) > 0 {
-		list[0].Warnings = slices.Concat(x.removalWarnings(), x.args.stayingSettings(), list[0].Warnings)
+		list[0].Warnings = slices.Concat(x.removalWarnings(), x.args.stayingSettings(), x.units.skippedUnits(), list[0].Warnings)
 	}
 	if len(list) > 0 || x.matchesRecord() {
 		return list
@@ -39,7 +39,7 @@ func (x *configDiff) listChanges() []engine.Change {
 		before, why = "of another configuration", "the difference concerns no files, units, users or groups"
 	}
 	return []engine.Change{{
-		Module: engine.ConfigModule, Resource: engine.RecordResource, Before: before, After: "of this configuration", Verb: engine.Update, Reason: why, Warnings: x.args.stayingSettings(),
+		Module: engine.ConfigModule, Resource: engine.RecordResource, Before: before, After: "of this configuration", Verb: engine.Update, Reason: why, Warnings: slices.Concat(x.args.stayingSettings(), x.units.skippedUnits()),
 		Rule: "built-in: a record changes nothing else", Actions: []engine.Action{{Type: engine.NoAction}},
 	}}
 }

@@ -25,7 +25,7 @@ func (d *unitDiff) addUnitEdits(w *hostWrite) {
 			continue
 		}
 		switch {
-		case isTrue(u.Masked):
+		case isTrue(u.Masked), d.isSkipped(u):
 		case u.Enabled != nil && d.installsAnew(u.Name):
 			add(u.Name, "disable", true)
 			if *u.Enabled {
@@ -140,8 +140,8 @@ func (d *unitDiff) seenUnit(u resource.Unit) (resource.Unit, bool) {
 	}
 	if u.Enabled != nil {
 		nothing := !hasContents && len(dropins) == 0 && !*u.Enabled // a missing unit is not enabled
-		there = there || !d.unitState(u.Name).missing || nothing
-		is := d.isEnabled(u.Name, *u.Enabled)
+		there = there || !d.unitState(u.Name).missing || nothing || d.isSkipped(u)
+		is := d.isEnabled(u.Name, *u.Enabled) || d.isSkipped(u)
 		u.Enabled = &is
 	}
 	return u, there

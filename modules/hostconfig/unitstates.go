@@ -87,7 +87,7 @@ func findUnit(units []resource.Unit, name string) (resource.Unit, bool) {
 func (d *unitDiff) unitProblem(u resource.Unit) string {
 	s := d.unitState(u.Name)
 	switch {
-	case u.Enabled == nil || d.bringsUnit(u):
+	case u.Enabled == nil || d.bringsUnit(u) || d.isSkipped(u):
 		return ""
 	case s.missing && *u.Enabled && !d.hasUnitFile(u.Name):
 		return "is to be enabled, and the host does not have it: add its contents, or take it out of the configuration"
@@ -95,6 +95,22 @@ func (d *unitDiff) unitProblem(u resource.Unit) string {
 		return s.cannot
 	}
 	return ""
+}
+
+// isSkipped reports whether a unit is not enabled because the host does not have it. The Machine Config Operator skips such
+// units, too. In documents of a person, the name is more likely to be wrong.
+func (d *unitDiff) isSkipped(u resource.Unit) bool {
+	return u.IfPresent && isTrue(u.Enabled) && d.unitState(u.Name).missing && !d.hasUnitFile(u.Name)
+}
+
+// skippedUnits returns a warning for each unit that is skipped.
+func (d *unitDiff) skippedUnits() (warnings []string) {
+	for _, u := range d.want.Units {
+		if d.isSkipped(u) {
+			warnings = append(warnings, "unit "+u.Name+" is not enabled, because the host does not have it, and its document, which a controller made, has no contents for it")
+		}
+	}
+	return warnings
 }
 
 // bringsUnit reports whether the write gives the host another file for a unit.

@@ -378,3 +378,35 @@ func TestPresetsOfIgnitionDoNotCount(t *testing.T) {
 		})
 	}
 }
+
+// A generated MachineConfig may enable a unit that only some hosts have. Its host without the unit is not refused, gets no change
+// for it, and a warning.
+func TestAUnitToEnableIfPresent(t *testing.T) {
+	yes := true
+	for name, c := range map[string]struct {
+		unit  resource.Unit
+		word  string
+		edits string
+		tells bool
+	}{
+		"missing":               {resource.Unit{Name: "a.service", Enabled: &yes, IfPresent: true}, "not-found", "", true},
+		"missing, with drop-in": {resource.Unit{Name: "a.service", Enabled: &yes, IfPresent: true, Dropins: []resource.Dropin{{Name: "1.conf", Contents: "[Unit]\n"}}}, "not-found", "", true},
+		"present":               {resource.Unit{Name: "a.service", Enabled: &yes, IfPresent: true}, "disabled", "enable", false},
+		"with contents":         {resource.Unit{Name: "a.service", Enabled: &yes, IfPresent: true, Contents: "[Service]\n"}, "not-found", "enable", false},
+		"of a person":           {resource.Unit{Name: "a.service", Enabled: &yes}, "not-found", "refused: unit a.service is to be enabled, and the host does not have it", false},
+	} {
+		d, f := unitHost(c.word, nil, &c.unit)
+		if got := describeUnitEdits(d, f); got != c.edits && !strings.HasPrefix(c.edits, "refused") || !strings.HasPrefix(got, c.edits) {
+			t.Errorf("%s: got %q", name, got)
+			continue
+		}
+		changes, _ := findChanges(d, f)
+		if tells := len(changes) > 0 && strings.Contains(strings.Join(changes[0].Warnings, "\n"), "unit a.service is not enabled, because the host does not have it"); tells != c.tells {
+			t.Errorf("%s: %+v", name, changes)
+		}
+		d, f = unitHost(c.word, &c.unit, &c.unit)
+		if changes, err := findChanges(d, f); c.tells && (err != nil || len(changes) > 0) {
+			t.Errorf("%s: changes after the record: %+v, %v", name, changes, err)
+		}
+	}
+}
