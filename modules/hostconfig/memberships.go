@@ -12,8 +12,9 @@ import (
 )
 
 // The groups of a user in a document are added to the groups that the host has
-// given the user, as Ignition adds them. holdfast takes away only groups that it
-// has added itself, see resource.Record.
+// given the user. (Ignition replaces the groups of an existing user, which has only
+// those of the image at that time.) holdfast takes away only groups that it has added
+// itself, see resource.Record.
 
 func isMember(l resource.Login, group string) bool {
 	return l.Group == group || slices.Contains(l.Groups, group)
