@@ -39,7 +39,7 @@ func (b *builder) buildSystem() {
 		b.out.ExtensionsImage = b.spec.BaseOSExtensionsContainerImage
 	}
 	for _, a := range b.spec.KernelArguments {
-		b.out.KernelArgs = append(b.out.KernelArgs, resource.SplitKernelArgs(a)...)
+		b.out.KernelArgs = append(b.out.KernelArgs, resource.NormalizeKernelArgs(a)...)
 	}
 	b.addKernelArguments()
 	b.out.NoKernelArgs = sortUnique(b.out.NoKernelArgs)
@@ -54,7 +54,7 @@ func (b *builder) buildSystem() {
 func (b *builder) addKernelArguments() {
 	machine, single, inRow := b.out.KernelArgs, map[string]bool{}, map[string]bool{}
 	for _, s := range b.merged.KernelArguments.ShouldExist {
-		args := resource.SplitKernelArgs(string(s))
+		args := resource.NormalizeKernelArgs(string(s))
 		if !containsRow(b.out.KernelArgs, args) {
 			b.out.KernelArgs = append(b.out.KernelArgs, args...)
 		}
@@ -63,7 +63,7 @@ func (b *builder) addKernelArguments() {
 		}
 	}
 	for _, s := range b.merged.KernelArguments.ShouldNotExist {
-		for _, a := range resource.SplitKernelArgs(string(s)) {
+		for _, a := range resource.NormalizeKernelArgs(string(s)) {
 			at := b.places.entryPlace("without " + string(s))
 			switch {
 			case inRow[a]: // removed where it is, and appended in its row

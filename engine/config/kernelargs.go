@@ -18,6 +18,8 @@ func kernelArgProblem(s string) string {
 		return "has a control character, or a character that is not valid in UTF-8; remove it"
 	case strings.Count(s, `"`)%2 != 0:
 		return `has a " without its pair; close it`
+	case slices.ContainsFunc(resource.SplitKernelArgs(s), resource.KeepsQuote):
+		return `has a " within a value, which GRUB removes and other boot loaders keep; quote the whole value, as in a="b c"`
 	}
 	return kernelArgSpaceProblem(s)
 }

@@ -1,6 +1,7 @@
 package osimage
 
 import (
+	_ "embed"
 	"fmt"
 	"slices"
 	"strings"
@@ -188,5 +189,35 @@ func kargsProblem(d engine.Desired) error {
 	return nil
 }
 
-// splitCommandLine splits /proc/cmdline by the rule that serves documents, too.
-func splitCommandLine(text string) []string { return resource.SplitKernelArgs(text) }
+// spellRemovals returns the change with removals in the spelling of the boot loader entry, because the OS tools compare bytes with it.
+func (k kernelArgs) spellRemovals(entry []string) kernelArgs {
+	entry, k.remove = slices.Clone(entry), slices.Clone(k.remove)
+	for i, a := range k.remove {
+		if at := slices.IndexFunc(entry, func(e string) bool { return resource.NormalizeKernelArg(e) == a }); at >= 0 {
+			k.remove[i] = entry[at]
+			entry = slices.Delete(entry, at, at+1)
+		}
+	}
+	return k
+}
+
+// kernelArgsScript prints the kernel arguments of the host. A boot loader entry without quotes has the spelling of splitCommandLine.
+//
+//go:embed sh/kernelargs.sh
+var kernelArgsScript string
+
+// readKernelArgs reads the output of kernelArgsScript.
+func readKernelArgs(text string, f engine.Facts) engine.Facts {
+	line, entries, _ := strings.Cut(text, "\n")
+	f.KernelArgs = splitCommandLine(line)
+	for line := range strings.Lines(entries) {
+		link, options, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if booted := f.Booted(); booted != nil && strings.HasSuffix(link, deploymentFolder(*booted)) {
+			f.BootEntryArgs = resource.SplitKernelArgs(options)
+		}
+	}
+	return f
+}
+
+// splitCommandLine splits /proc/cmdline by the rule that serves documents, too, into arguments in the same spelling as theirs.
+func splitCommandLine(text string) []string { return resource.NormalizeKernelArgs(text) }

@@ -37,6 +37,9 @@ func TestKernelArgumentsToAddAndRemove(t *testing.T) {
 		"a value is no prefix": {now: "x=12", not: "x=1 x"},
 		"a vertical tab":       {now: "a\vquiet", there: "quiet", not: "a", remove: "a", changes: "delete a: a → absent"},
 		"a no-break space":     {now: "a\u00a0quiet", there: "quiet"}, // two arguments for the kernel
+		"quoted by GRUB":       {now: `"a=b c" d`, there: `a="b c"`},
+		"quoted for nothing":   {now: "a=b c", there: `a="b" "c"`},
+		"unwanted, by GRUB":    {now: `"a=b c" d`, not: `a="b c"`, remove: `a="b c"`, changes: `delete a="b c": a="b c" → absent`},
 		"quoted":               {now: `a="b c" d`, not: `a="b c"`, remove: `a="b c"`, changes: `delete a="b c": a="b c" → absent`},
 	}
 	for name, c := range cases {
@@ -58,6 +61,22 @@ func TestKernelArgumentsToAddAndRemove(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestRemovalsAreSpelledLikeTheBootLoaderEntry: the OS tools compare bytes with the entry, and the boot loader may have passed other ones.
+func TestRemovalsAreSpelledLikeTheBootLoaderEntry(t *testing.T) {
+	for _, c := range []struct{ now, entry, not, want string }{
+		{`"a=b c" d`, `"a=b c" d`, `a="b c"`, `"a=b c"`},
+		{`"a=b c" d`, `a="b c" d`, `a="b c"`, `a="b c"`},
+		{"a=b a=b a=b", `a="b" x a=b "a=b"`, "a=b", `a="b" a=b "a=b"`},
+		{"a=b", "x", "a=b", "a=b"},
+		{"a=b", "", "a=b", "a=b"},
+	} {
+		w := wantedArgs{absent: splitCommandLine(c.not)}
+		if k := w.computeChange(splitCommandLine(c.now)).spellRemovals(resource.SplitKernelArgs(c.entry)); strings.Join(k.remove, " ") != c.want {
+			t.Errorf("%+v: %q", c, k.remove)
+		}
 	}
 }
 

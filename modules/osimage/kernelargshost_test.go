@@ -1,6 +1,7 @@
 package osimage
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -127,6 +128,33 @@ func TestArgumentsAloneDeployTheBootedOSAgain(t *testing.T) {
 				t.Errorf("follows %s", origin)
 			}
 		})
+	}
+}
+
+// TestQuotedArgumentsAreRemovedAsTheEntryHasThem: GRUB passes arguments on in another spelling than that of the boot loader entry, with
+// which the OS tools compare. A quoted argument that is there already is not added again.
+func TestQuotedArgumentsAreRemovedAsTheEntryHasThem(t *testing.T) {
+	t.Parallel()
+	b := newOSHost(t)
+	b.Mkdir("ostree/boot.1/lab")
+	for n, entry := range []string{`options other="x y" root=LABEL=root`, `title lab` + "\n" + `options root=LABEL=root gone="file a.c +p" "kept=b c"`} {
+		link := fmt.Sprintf("ostree/boot.1/lab/%d", n)
+		b.Check(os.Symlink("../../../deploy/lab/deploy/"+[]string{moduletest.V2, moduletest.V1}[n]+".0", filepath.Join(b.Root, link)))
+		b.Write(fmt.Sprintf("boot/loader/entries/ostree-%d-lab.conf", 2-n), entry+" ostree="+b.Root+"/"+link)
+	}
+	b.Write("proc/cmdline", `BOOT_IMAGE=/x root=LABEL=root "gone=file a.c +p" "kept=b c" ostree=/ostree/boot.1/lab/1`)
+	d := engine.Desired{OS: &engine.OS{Driver: "ostree"}, Config: &resource.Config{KernelArgs: []string{`kept="b c"`}, NoKernelArgs: []string{`gone="file a.c +p"`}}}
+	changes, err := findChanges(d, b.gatherFacts(d))
+	if err != nil || len(changes) != 1 || changes[0].Verb != engine.Delete {
+		t.Fatalf("%+v, %v", changes, err)
+	}
+	script := b.steps(d).Stage[0].Do.Exec.Script.String()
+	if want := `set -- '\''--karg-delete=gone="file a.c +p"'\''`; !strings.Contains(script, want) {
+		t.Errorf("no %s in %s", want, script)
+	}
+	b.Write("proc/cmdline", `BOOT_IMAGE=/x root=LABEL=root "kept=b c" ostree=/ostree/boot.1/lab/1`)
+	if changes, err := findChanges(d, b.gatherFacts(d)); err != nil || len(changes) > 0 {
+		t.Errorf("%+v, %v", changes, err)
 	}
 }
 

@@ -184,7 +184,7 @@ func newUpdate(d engine.Desired, f engine.Facts, changes []engine.Change) osUpda
 		switch {
 		case c.Module != engine.OSModule:
 		case c.Kind == engine.KernelArgKind:
-			u.args = wantedOf(d, f).computeChange(f.KernelArgs)
+			u.args = wantedOf(d, f).computeChange(f.KernelArgs).spellRemovals(f.BootEntryArgs)
 		default:
 			u.again, u.digest = false, d.OS.Digest()
 		}

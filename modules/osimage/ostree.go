@@ -61,8 +61,13 @@ func (ostree) stageJob(u osUpdate, f engine.Facts) shell.Script {
 }
 
 func originFile(d engine.Deployment) string {
+	return "/ostree/deploy/" + deploymentFolder(d) + ".origin"
+}
+
+// deploymentFolder returns the folder of a deployment, from the folder of all deployments.
+func deploymentFolder(d engine.Deployment) string {
 	i := strings.LastIndex(d.ID, "-")
-	return "/ostree/deploy/" + d.ID[:max(i, 0)] + "/deploy/" + d.ID[i+1:] + ".origin"
+	return d.ID[:max(i, 0)] + "/deploy/" + d.ID[i+1:]
 }
 
 // isOlder expects "TOOL YEAR.RELEASE". A version in another format counts as newer.

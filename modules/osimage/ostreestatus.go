@@ -36,8 +36,7 @@ func ostreeProbe() []engine.Command {
 	case $point in /etc | /) printf '%s\n' "$root" ;; esac
 done </proc/self/mountinfo`},
 		{Name: "booted mark", Script: `if [ -e /run/ostree/nextroot-booted ] && [ ! -e /run/nextroot/usr/lib/os-release ]; then echo old; fi`},
-		{Name: "kernel arguments", Script: `IFS= read -r line </proc/cmdline || :
-printf '%s\n' "$line"`},
+		{Name: "kernel arguments", Script: kernelArgsScript},
 		{Name: "staged arguments", Script: `if [ -e /run/holdfast/staged-args ] && [ -e /run/ostree/staged-deployment ]; then
 	cat /run/holdfast/staged-args
 	sha256sum /run/ostree/staged-deployment
@@ -92,7 +91,7 @@ func readOstree(o engine.Outputs, f engine.Facts) engine.Facts {
 			f.Deployments[i].Locked = true
 		}
 	}
-	f.KernelArgs = splitCommandLine(o["kernel arguments"].Stdout)
+	f = readKernelArgs(o["kernel arguments"].Stdout, f)
 	if f.Staged() != nil {
 		f.StagedArgs = stagedArgs(o["staged arguments"].Stdout)
 	}
