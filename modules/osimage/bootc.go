@@ -45,7 +45,7 @@ type bootcEntry struct {
 	Composefs json.RawMessage
 }
 
-func (bootc) readStatus(o engine.Outputs, f engine.Facts) engine.Facts {
+func (bootc) readStatus(o engine.Outputs, f engine.Facts, wanted string) engine.Facts {
 	out := o["bootc version"]
 	if out.Code != 0 {
 		return f
@@ -71,7 +71,7 @@ func (bootc) readStatus(o engine.Outputs, f engine.Facts) engine.Facts {
 	f.Deployments, f.Features = nil, nil
 	keep := func(e *bootcEntry, mark func(*engine.Deployment)) {
 		if e != nil {
-			d := e.toDeployment(fromOstree)
+			d := e.toDeployment(fromOstree, wanted)
 			mark(&d)
 			f.Deployments = append(f.Deployments, d)
 			f.Features = e.appendFeatures(d.Booted, f.Features)
@@ -93,14 +93,15 @@ func (bootc) readStatus(o engine.Outputs, f engine.Facts) engine.Facts {
 
 // toDeployment combines the status of bootc with what ostree alone reports: the target of a
 // prepared soft reboot, and before bootc 1.12 the lock.
-func (e bootcEntry) toDeployment(fromOstree []engine.Deployment) engine.Deployment {
+func (e bootcEntry) toDeployment(fromOstree []engine.Deployment, wanted string) engine.Deployment {
 	d := engine.Deployment{Pinned: e.Pinned, Locked: e.DownloadOnly}
 	if e.Ostree != nil {
 		d.Digest = e.Ostree.Checksum
 		d.ID = fmt.Sprintf("%s-%s.%d", e.Ostree.Stateroot, e.Ostree.Checksum, e.Ostree.DeploySerial)
 	}
 	if e.Image != nil {
-		d.Digest, d.Version, d.Origin = e.Image.ImageDigest, e.Image.Version, e.Image.Image.Image
+		d.Version, d.Origin = e.Image.Version, e.Image.Image.Image
+		d.Digest = pinnedDigest(d.Origin, e.Image.ImageDigest, wanted)
 	}
 	for _, t := range fromOstree {
 		if t.ID == d.ID {

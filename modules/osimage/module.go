@@ -21,8 +21,8 @@ type driver interface {
 	// probeCommands returns the probes of the tool, without the ostree probes.
 	probeCommands() []engine.Command
 	// readStatus replaces the deployments in the facts, which come from ostree,
-	// by those that the tool reports.
-	readStatus(engine.Outputs, engine.Facts) engine.Facts
+	// by those that the tool reports. wanted is the digest of the desired OS.
+	readStatus(o engine.Outputs, f engine.Facts, wanted string) engine.Facts
 	// checkUpdate returns the reason why the host cannot be updated, or nil.
 	checkUpdate(osUpdate, engine.Facts) error
 	// stageJob returns the variables, functions and arguments of the shell
@@ -93,7 +93,7 @@ func (module) Read(d engine.Desired, o engine.Outputs, f engine.Facts) engine.Fa
 	if err != nil {
 		return f
 	}
-	f = checkBooted(o, tool.readStatus(o, readOstree(o, f)))
+	f = checkBooted(o, tool.readStatus(o, readOstree(o, f), d.OS.Digest()))
 	return readKernel(o, readSoftReboot(o, readStagedEtcd(o, f)))
 }
 

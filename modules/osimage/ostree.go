@@ -14,7 +14,7 @@ type ostree struct{}
 
 func (ostree) probeCommands() []engine.Command { return nil }
 
-func (ostree) readStatus(o engine.Outputs, f engine.Facts) engine.Facts {
+func (ostree) readStatus(o engine.Outputs, f engine.Facts, _ string) engine.Facts {
 	if out := o["ostree version"]; out.Code == 0 {
 		f.Tool, f.Features = yamlVersion("ostree", out.Stdout)
 	}

@@ -103,7 +103,7 @@ func (b *osHost) isBack(d engine.Desired, digest string) {
 
 func backSites(t *testing.T, test func(*osHost, site, engine.Desired)) {
 	t.Helper()
-	onSites(t, []string{"ostree", "ostree 2022.7", "rpm-ostree layered", "rpm-ostree image", "bootc"}, test)
+	onSites(t, []string{"ostree", "ostree 2022.7", "rpm-ostree layered", "rpm-ostree image", "bootc", "bootc index", "rpm-ostree index"}, test)
 }
 
 func TestAHostGoesBackToTheOSItRanBefore(t *testing.T) {

@@ -37,7 +37,7 @@ type rpmDeployment struct {
 	ImageDigest  string `json:"container-image-reference-digest"`
 }
 
-func (rpmOstree) readStatus(o engine.Outputs, f engine.Facts) engine.Facts {
+func (rpmOstree) readStatus(o engine.Outputs, f engine.Facts, wanted string) engine.Facts {
 	if out := o["rpm-ostree version"]; out.Code == 0 {
 		f.Tool, f.Features = yamlVersion("rpm-ostree", out.Stdout)
 	} else {
@@ -64,13 +64,13 @@ func (rpmOstree) readStatus(o engine.Outputs, f engine.Facts) engine.Facts {
 	}
 	var list []engine.Deployment
 	for _, d := range deployments {
-		list = append(list, d.toDeployment(f.Deployments))
+		list = append(list, d.toDeployment(f.Deployments, wanted))
 	}
 	f.Deployments = list
 	return f
 }
 
-func (d rpmDeployment) toDeployment(fromOstree []engine.Deployment) engine.Deployment {
+func (d rpmDeployment) toDeployment(fromOstree []engine.Deployment, wanted string) engine.Deployment {
 	digest := d.ImageDigest
 	for _, other := range []string{d.BaseChecksum, d.Checksum} {
 		if digest == "" && d.Image == "" {
@@ -79,7 +79,7 @@ func (d rpmDeployment) toDeployment(fromOstree []engine.Deployment) engine.Deplo
 	}
 	origin := d.Origin
 	if d.Image != "" {
-		origin = d.Image
+		origin, digest = d.Image, pinnedDigest(d.Image, digest, wanted)
 	}
 	joined := engine.Deployment{
 		Digest: digest, Version: d.Version, ID: d.ID, Origin: origin,

@@ -1,6 +1,7 @@
 package osimage
 
 import (
+	"strings"
 	"testing"
 
 	"holdfast/engine"
@@ -56,7 +57,14 @@ func sites() map[string]site {
 		"bootc": {
 			os: image("bootc"), prep: booted("ostree-unverified-registry:" + image1), logs: []string{"bootc switch " + image2},
 		},
-		"bootc 1.9": {os: image("bootc"), prep: func(b *osHost) { booted("ostree-unverified-registry:" + image1)(b); b.Write("bootc-version", "1.9.0") }},
+		"bootc 1.9":        {os: image("bootc"), prep: func(b *osHost) { booted("ostree-unverified-registry:" + image1)(b); b.Write("bootc-version", "1.9.0") }},
+		"bootc index":      {os: image("bootc"), prep: func(b *osHost) { booted("ostree-unverified-registry:" + image1)(b); b.pushIndex() }},
+		"rpm-ostree index": {os: image("rpm-ostree"), prep: func(b *osHost) { booted("ostree-unverified-registry:" + image1)(b); b.pushIndex() }},
+		"rpm-ostree signed index, layered": {os: image("rpm-ostree"), prep: func(b *osHost) {
+			booted("ostree-image-signed:docker://" + image1)(b)
+			b.pushIndex()
+			b.Write("layered", "")
+		}},
 		"bootc on ostree 2022.7": {
 			os: image("bootc"), prep: func(b *osHost) {
 				booted("ostree-unverified-registry:" + image1)(b)
@@ -64,6 +72,15 @@ func sites() map[string]site {
 			},
 		},
 	}
+}
+
+// pushIndex makes both images indexes. They have other digests for the platform of the host.
+func (b *osHost) pushIndex() {
+	for image, digit := range map[string]string{image1: "c", image2: "d"} {
+		b.Write("index/"+engine.OS{Image: image}.Digest(), "sha256:"+strings.Repeat(digit, 64))
+	}
+	b.Write("meta/"+moduletest.V1+"/ostree.manifest-digest", "'sha256:"+strings.Repeat("c", 64)+"'")
+	b.Run("origins booted")
 }
 
 // onEachTool runs a test once for every tool that updates the OS.

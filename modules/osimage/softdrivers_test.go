@@ -121,7 +121,7 @@ func TestNoOstree(t *testing.T) {
 	f := bootc{}.readStatus(engine.Outputs{
 		"bootc version": {Stdout: "bootc 1.16.9\n"},
 		"bootc status":  {Stdout: `{"status":{"booted":{"image":null,"incompatible":false,"pinned":false,"ostree":null,"composefs":{"verity":"` + moduletest.V1 + `"}}}}`},
-	}, b.gatherFacts(engine.Desired{}))
+	}, b.gatherFacts(engine.Desired{}), "")
 	if !f.Reboots.NoOstree {
 		t.Errorf("%+v", f.Reboots)
 	}

@@ -40,19 +40,30 @@ has_unlocked_staged() {
 	[ "$locked" != yes ]
 }
 
-# commit_is_os reports whether a commit is the OS with that digest: the digest is the commit,
-# or the image that the commit was made from. Packages layered by rpm-ostree are a
-# commit on top, so the parent commit counts, too.
-commit_is_os() { # COMMIT DIGEST
-	commit=$1
+# deployment_is_os reports whether a deployment (COMMIT.SERIAL) is the OS with that digest: the digest
+# is its commit, or the image that the commit was made from, or an index that its image was chosen from.
+# Packages layered by rpm-ostree are a commit on top, so the parent commit counts, too.
+deployment_is_os() { # DEPLOYMENT DIGEST
+	commit=${1%.*}
 	if [ "$(print_metadata rpmostree.clientlayer)" = true ]; then
 		commit=$(ostree rev-parse --repo="$repo" "$commit^") || return 1
 	fi
-	[ "$commit" = "$2" ] || [ "$(print_metadata ostree.manifest-digest)" = "'$2'" ]
+	[ "$commit" = "$2" ] || [ "$(print_metadata ostree.manifest-digest)" = "'$2'" ] || is_pinned_by "$1" "$2"
+}
+
+# is_pinned_by reports whether the image of a deployment is pinned by a digest. Only the origin has the digest of an index.
+is_pinned_by() {
+	for file in /ostree/deploy/*/deploy/"$1".origin; do
+		[ -f "$file" ] || continue
+		while IFS= read -r line; do
+			case $line in container-image-reference=*"@$2") return 0 ;; esac
+		done <"$file"
+	done
+	return 1
 }
 
 # has_planned_os reports whether the staged deployment has the planned OS.
-has_planned_os() { [ -n "$staged" ] && commit_is_os "${staged%.*}" "$digest"; }
+has_planned_os() { [ -n "$staged" ] && deployment_is_os "$staged" "$digest"; }
 
 # has_planned_args reports whether holdfast has staged the deployment with the planned kernel
 # arguments. ostree does not list them before the reboot. So a staging marks its deployment at

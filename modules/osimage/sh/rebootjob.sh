@@ -79,7 +79,7 @@ is_next_unplanned() {
 	problem='ostree admin status fails, so the OS that the host would boot is not known'
 	read_next || return 0
 	problem="the host would boot ${next:-nothing}, and not $digest"
-	[ -z "$next" ] || ! commit_is_os "${next%.*}" "$digest"
+	[ -z "$next" ] || ! deployment_is_os "$next" "$digest"
 }
 
 # order_planned orders the reboot, or sets failed. An order that was void once, which prepare_kind tells in void, stays void: no
@@ -111,7 +111,7 @@ has_new_default() {
 		[ ! -e "$deployment" ]
 		return
 	}
-	[ -n "$next" ] && [ -z "$running" ] && commit_is_os "${next%.*}" "$digest"
+	[ -n "$next" ] && [ -z "$running" ] && deployment_is_os "$next" "$digest"
 }
 
 claim_host "a reboot" # from here on nobody can take a hold

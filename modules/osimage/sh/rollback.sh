@@ -8,8 +8,8 @@ refuse_rollback() {
 }
 read_deployments
 runs=${booted%.*}
-commit_is_os "$runs" "$bad" || {
-	if [ "$runs" = "$previous" ] || commit_is_os "$runs" "$good"; then
+deployment_is_os "$booted" "$bad" || {
+	if [ "$runs" = "$previous" ] || deployment_is_os "$booted" "$good"; then
 		refuse_changed "rollback: the host runs $good already, and not $bad"
 	fi
 	refuse_changed "rollback: the host runs $runs, which is not $bad"
