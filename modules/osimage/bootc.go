@@ -40,7 +40,7 @@ type bootcEntry struct {
 	Ostree            *struct {
 		Checksum     string
 		DeploySerial uint32
-		Stateroot    string
+		Stateroot    string // since 1.3.0
 	}
 	Composefs json.RawMessage
 }
@@ -92,12 +92,16 @@ func (bootc) readStatus(o engine.Outputs, f engine.Facts, wanted string) engine.
 }
 
 // toDeployment combines the status of bootc with what ostree alone reports: the target of a
-// prepared soft reboot, and before bootc 1.12 the lock.
+// prepared soft reboot, before bootc 1.12 the lock, and before 1.3 the stateroot.
 func (e bootcEntry) toDeployment(fromOstree []engine.Deployment, wanted string) engine.Deployment {
 	d := engine.Deployment{Pinned: e.Pinned, Locked: e.DownloadOnly}
 	if e.Ostree != nil {
 		d.Digest = e.Ostree.Checksum
-		d.ID = fmt.Sprintf("%s-%s.%d", e.Ostree.Stateroot, e.Ostree.Checksum, e.Ostree.DeploySerial)
+		place := fmt.Sprintf("-%s.%d", e.Ostree.Checksum, e.Ostree.DeploySerial)
+		d.ID = e.Ostree.Stateroot + place
+		if e.Ostree.Stateroot == "" {
+			d.ID = findID(fromOstree, place)
+		}
 	}
 	if e.Image != nil {
 		d.Version, d.Origin = e.Image.Version, e.Image.Image.Image
@@ -109,6 +113,16 @@ func (e bootcEntry) toDeployment(fromOstree []engine.Deployment, wanted string) 
 		}
 	}
 	return d
+}
+
+// findID returns the ID of the deployment that ends so; "" if there is none.
+func findID(list []engine.Deployment, end string) string {
+	for _, d := range list {
+		if strings.HasSuffix(d.ID, end) {
+			return d.ID
+		}
+	}
+	return ""
 }
 
 // The features of the booted deployment that decide whether and how bootc can

@@ -12,7 +12,7 @@ const bootcService = "bootc-fetch-apply-updates.service"
 // TestTheTimerOfBootcLeavesTheStagedDeploymentAlone: its service would unlock what holdfast has staged, whichever tool
 // has, and reboot the host at once. A service that works already when the staging begins is ended, because it waits for ostree.
 func TestTheTimerOfBootcLeavesTheStagedDeploymentAlone(t *testing.T) {
-	onSites(t, []string{"bootc", "bootc 1.9", "bootc on ostree 2022.7", "rpm-ostree image", "ostree"}, func(b *osHost, s site, d engine.Desired) {
+	onSites(t, []string{"bootc", "bootc 1.2", "bootc 1.9", "bootc on ostree 2022.7", "rpm-ostree image", "ostree"}, func(b *osHost, s site, d engine.Desired) {
 		b.Write("unit-files/"+bootcService, "static")
 		b.Write("units/"+bootcService, "activating")
 		b.Want(b.stage(d), 0, "staged and locked")

@@ -13,7 +13,7 @@ import (
 )
 
 // imageSites are the names of the hosts that fetch images.
-var imageSites = []string{"rpm-ostree image", "rpm-ostree signed image, layered", "bootc", "bootc 1.9", "bootc on ostree 2022.7"}
+var imageSites = []string{"rpm-ostree image", "rpm-ostree signed image, layered", "bootc", "bootc 1.2", "bootc 1.9", "bootc on ostree 2022.7"}
 
 // fromBastion returns the desired state with the bastion as the source of its OS.
 func fromBastion(d engine.Desired) engine.Desired {
