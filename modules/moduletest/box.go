@@ -90,7 +90,7 @@ func (b *Box) Log() string {
 
 func (b *Box) executeScript(script string) engine.Output {
 	b.T.Helper()
-	for _, path := range []string{"/var/lib/holdfast", "/run/holdfast", "/run/ostree", "/run/nextroot", "/run/systemd/system", "/run/systemd/inhibit", "/proc/sys", "/proc/uptime", "/proc/cmdline", "/proc/[0-9]", "/proc/self/cgroup", "/proc/self/mountinfo", "/proc/self/mounts", "/sys/kernel/kexec_loaded", "/sys/class/block", "/sys/dev/block", "/sysroot/boot", "/sys/kernel/security", "/run/systemd/container", "/boot/loader", "/sys/fs/cgroup", "/proc/net", "/etc/kubernetes", "/etc/containers", "/boot/ostree", "/ostree/deploy"} {
+	for _, path := range []string{"/var/lib/holdfast", "/run/holdfast", "/run/ostree", "/run/reboot-required", "/run/nextroot", "/run/systemd/system", "/run/systemd/inhibit", "/proc/sys", "/proc/uptime", "/proc/cmdline", "/proc/[0-9]", "/proc/self/cgroup", "/proc/self/mountinfo", "/proc/self/mounts", "/sys/kernel/kexec_loaded", "/sys/class/block", "/sys/dev/block", "/sysroot/boot", "/sys/kernel/security", "/run/systemd/container", "/boot/loader", "/sys/fs/cgroup", "/proc/net", "/etc/kubernetes", "/etc/containers", "/boot/ostree", "/ostree/deploy"} {
 		script = strings.ReplaceAll(script, path, b.Root+path)
 	}
 	cmd := exec.Command(pathtest.Shell(), "-c", script)

@@ -174,7 +174,10 @@ func (bootc) checkUpdate(u osUpdate, f engine.Facts) error {
 
 func (bootc) stagesInUnit() bool { return true }
 
-func (bootc) cleanCommand(string, *engine.Content) string { return forgetLock }
+// forgetRequest removes the request to reboot that bootc has made, see bootc.sh.
+const forgetRequest = "if [ -e /run/holdfast/no-reboot-request ]; then rm -f /run/reboot-required /run/holdfast/no-reboot-request; fi"
+
+func (bootc) cleanCommand(string, *engine.Content) string { return forgetLock + "; " + forgetRequest }
 
 func (bootc) checkStopped() string { return "" }
 

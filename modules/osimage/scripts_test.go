@@ -140,6 +140,30 @@ func TestUnitLocksTheDeployment(t *testing.T) {
 	})
 }
 
+// TestStagingRequestsNoReboot: bootc writes the file for which kured reboots a node, whatever is staged. A staging that is killed leaves none
+// either, and a file that was there before stays.
+func TestStagingRequestsNoReboot(t *testing.T) {
+	const file = "run/reboot-required"
+	onSites(t, []string{"bootc"}, func(b *osHost, _ site, d engine.Desired) {
+		script := b.steps(d).Stage[0].Do.Exec.Script.String()
+		if killed := strings.Replace(script, "if ! ${mirrored:+run_with_registries} bootc switch $options \"$image\"", "bootc switch $options \"$image\"; exit 137; if ! :", 1); killed == script {
+			b.T.Fatal("the script has no such line")
+		} else if b.Run(killed); !b.Exists("staged") || b.Exists(file) {
+			b.T.Errorf("a staging that is killed: staged %v, requested %v", b.Exists("staged"), b.Exists(file))
+		}
+		b.Want(b.stage(d), 0, "staged and locked")
+		if b.Exists(file) {
+			b.T.Error("a reboot is requested")
+		}
+		b.Run("ostree admin undeploy 0")
+		b.Write(file, "kernel-livepatch")
+		b.Want(b.stage(d), 0, "staged and locked")
+		if !b.Exists(file) {
+			b.T.Error("somebody else has requested a reboot, and the request is gone")
+		}
+	})
+}
+
 // planStage returns the script of the stage step for a host without a staged
 // deployment.
 func (b *osHost) planStage(d engine.Desired) string {

@@ -11,6 +11,10 @@ stage_os() {
 	read_staged
 	if [ -n "$staged" ]; then ostree admin undeploy 0; fi
 	lock_by_file
+	# From 1.5 on, bootc requests a reboot when it has staged, which kured carries out. If nobody has
+	# requested one before, the file is removed at once, or, after a kill, by the command after of stage.sh.
+	rm -f "$work/no-reboot-request"
+	[ -e /run/reboot-required ] || : >"$work/no-reboot-request"
 	# shellcheck disable=SC2086 # options are words
 	if ! ${mirrored:+run_with_registries} bootc switch $options "$image"; then
 		rm -rf "$registries"
@@ -18,6 +22,7 @@ stage_os() {
 		if [ -z "$staged" ] || ostree admin undeploy 0; then rm -f "$lockfile"; fi
 		return 1
 	fi
+	if [ -e "$work/no-reboot-request" ]; then rm -f /run/reboot-required; fi
 	rm -rf "$registries"
 	lock_staged
 }
