@@ -103,7 +103,7 @@ func (b *osHost) isBack(d engine.Desired, digest string) {
 
 func backSites(t *testing.T, test func(*osHost, site, engine.Desired)) {
 	t.Helper()
-	onSites(t, []string{"ostree", "ostree 2022.7", "rpm-ostree layered", "rpm-ostree image", "bootc", "bootc index", "rpm-ostree index"}, test)
+	onSites(t, []string{"ostree", "ostree 2022.7", "rpm-ostree layered", "rpm-ostree image", "bootc", "bootc from a commit", "bootc on ostree 2022.7", "bootc index", "rpm-ostree index"}, test)
 }
 
 func TestAHostGoesBackToTheOSItRanBefore(t *testing.T) {
@@ -219,15 +219,16 @@ func TestAHostThatIsNotAsExpectedIsNotRolledBack(t *testing.T) {
 		code int
 		says string
 	}{
-		"not held":            {"ostree", func(b *osHost) { b.Remove(engine.HoldPath) }, hostscript.ScriptHeld, "not held by this run"},
-		"held by a person":    {"ostree", func(b *osHost) { b.Hold(engine.MaintenanceHold, "m1") }, hostscript.ScriptHeld, "someone else"},
-		"old OS booted":       {"ostree", func(b *osHost) { b.Write("booted", moduletest.V1+" lab:lab/stable") }, hostscript.ScriptChanged, "runs " + moduletest.V1 + " already"},
-		"another OS booted":   {"ostree", func(b *osHost) { b.Write("booted", moduletest.V3+" lab:lab/stable") }, hostscript.ScriptChanged, "runs " + moduletest.V3 + ", which is not " + moduletest.V2},
-		"previous OS gone":    {"ostree", func(b *osHost) { b.Remove("rollback") }, hostscript.ScriptCannot, "has not got " + moduletest.V1 + " any more"},
-		"another one instead": {"ostree", swap, hostscript.ScriptCannot, "has not got " + moduletest.V1 + " any more"},
-		"gone, of rpm-ostree": {"rpm-ostree deploy", func(b *osHost) { b.Remove("rollback") }, hostscript.ScriptCannot, "has not got"},
-		"status fails":        {"ostree", func(b *osHost) { b.Write("fail-status", "error: opening repo") }, 1, "error: opening repo"},
-		"gone, of bootc":      {"bootc", swap, hostscript.ScriptCannot, "has not got"},
+		"not held":                   {"ostree", func(b *osHost) { b.Remove(engine.HoldPath) }, hostscript.ScriptHeld, "not held by this run"},
+		"held by a person":           {"ostree", func(b *osHost) { b.Hold(engine.MaintenanceHold, "m1") }, hostscript.ScriptHeld, "someone else"},
+		"old OS booted":              {"ostree", func(b *osHost) { b.Write("booted", moduletest.V1+" lab:lab/stable") }, hostscript.ScriptChanged, "runs " + moduletest.V1 + " already"},
+		"another OS booted":          {"ostree", func(b *osHost) { b.Write("booted", moduletest.V3+" lab:lab/stable") }, hostscript.ScriptChanged, "runs " + moduletest.V3 + ", which is not " + moduletest.V2},
+		"previous OS gone":           {"ostree", func(b *osHost) { b.Remove("rollback") }, hostscript.ScriptCannot, "has not got " + moduletest.V1 + " any more"},
+		"another one instead":        {"ostree", swap, hostscript.ScriptCannot, "has not got " + moduletest.V1 + " any more"},
+		"gone, of rpm-ostree":        {"rpm-ostree deploy", func(b *osHost) { b.Remove("rollback") }, hostscript.ScriptCannot, "has not got"},
+		"status fails":               {"ostree", func(b *osHost) { b.Write("fail-status", "error: opening repo") }, 1, "error: opening repo"},
+		"commit, and no set-default": {"bootc from a commit", func(b *osHost) { b.Write("ostree-version", "2022.7") }, hostscript.ScriptCannot, "bootc goes back only to images"},
+		"gone, of bootc":             {"bootc", swap, hostscript.ScriptCannot, "has not got"},
 	}
 	for name, c := range cases {
 		on2(t, name, c.site, func(b *osHost, s site, d engine.Desired) {
@@ -309,7 +310,7 @@ func TestARollbackWithoutARebootIsUndone(t *testing.T) {
 				longtest.SkipOthers(b.T, s.os.Driver+" "+name, "ostree refused", "rpm-ostree late")
 				old := b.gatherFacts(d).Booted().Digest
 				script := b.failNewOS(d)
-				if b.read("ostree-version") == "2022.7" { // it has no command for this
+				if b.read("ostree-version") == "2022.7" && s.os.Driver == "ostree" { // it has no command for this
 					b.Want(c.run(b, script), hostscript.ScriptHalfDone, "would boot "+old)
 					if _, err := findChanges(d, b.gatherFacts(d)); err == nil || !strings.Contains(err.Error(), "would boot") {
 						b.T.Errorf("it counts as a host that matches: %v", err)
@@ -327,6 +328,23 @@ func TestARollbackWithoutARebootIsUndone(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestBootcGoesBackToACommit: bootc itself goes back only to an image.
+func TestBootcGoesBackToACommit(t *testing.T) {
+	onSites(t, []string{"bootc from a commit"}, func(b *osHost, _ site, d engine.Desired) {
+		old := b.gatherFacts(d).Booted().Digest
+		script := b.failNewOS(d)
+		b.Write("fail-reboot", "Call to Reboot failed: Access denied")
+		b.Want(b.Run(script), 1, "Access denied")
+		if f := b.gatherFacts(d); f.NextBoot != "" || f.Booted().Digest != d.OS.Digest() {
+			b.T.Errorf("it boots %s next of %+v", f.NextBoot, f.Deployments)
+		}
+		b.Remove("fail-reboot")
+		b.Want(b.Run(script), 0, "rebooting back into "+old)
+		b.simulateBoot()
+		b.isBack(d, old)
+	})
 }
 
 // TestARollbackWithoutARebootBesideAPinnedOS: a second "rpm-ostree rollback" would put the pinned deployment on top.

@@ -57,10 +57,11 @@ func sites() map[string]site {
 		"bootc": {
 			os: image("bootc"), prep: booted("ostree-unverified-registry:" + image1), logs: []string{"bootc switch " + image2},
 		},
-		"bootc 1.2":        {os: image("bootc"), prep: func(b *osHost) { booted("ostree-unverified-registry:" + image1)(b); b.Write("bootc-version", "1.2.0") }},
-		"bootc 1.9":        {os: image("bootc"), prep: func(b *osHost) { booted("ostree-unverified-registry:" + image1)(b); b.Write("bootc-version", "1.9.0") }},
-		"bootc index":      {os: image("bootc"), prep: func(b *osHost) { booted("ostree-unverified-registry:" + image1)(b); b.pushIndex() }},
-		"rpm-ostree index": {os: image("rpm-ostree"), prep: func(b *osHost) { booted("ostree-unverified-registry:" + image1)(b); b.pushIndex() }},
+		"bootc from a commit": {os: image("bootc")},
+		"bootc 1.2":           {os: image("bootc"), prep: func(b *osHost) { booted("ostree-unverified-registry:" + image1)(b); b.Write("bootc-version", "1.2.0") }},
+		"bootc 1.9":           {os: image("bootc"), prep: func(b *osHost) { booted("ostree-unverified-registry:" + image1)(b); b.Write("bootc-version", "1.9.0") }},
+		"bootc index":         {os: image("bootc"), prep: func(b *osHost) { booted("ostree-unverified-registry:" + image1)(b); b.pushIndex() }},
+		"rpm-ostree index":    {os: image("rpm-ostree"), prep: func(b *osHost) { booted("ostree-unverified-registry:" + image1)(b); b.pushIndex() }},
 		"rpm-ostree signed index, layered": {os: image("rpm-ostree"), prep: func(b *osHost) {
 			booted("ostree-image-signed:docker://" + image1)(b)
 			b.pushIndex()

@@ -19,6 +19,11 @@ case $tool in
 ostree) ;;
 *) [ "${first%.*}" = "$previous" ] || [ "$marked" = "$previous" ] || refuse_rollback "$tool would go back to ${marked:-nothing}, which is not $good" ;;
 esac
+commit=$previous
+case $tool:$(ostree admin --help 2>&1) in
+bootc:*set-default*) ;;
+bootc:*) [ -n "$(print_metadata ostree.manifest-digest)" ] || refuse_rollback "bootc goes back only to images, and $good is none" ;;
+esac
 
 # The file keeps only the latest digests, in order: no others are needed.
 rm -f "$rejected".*
