@@ -164,6 +164,23 @@ func TestStagingRequestsNoReboot(t *testing.T) {
 	})
 }
 
+// TestACommitOutsideOfTheHistoryOfItsRef: rpm-ostree looks for the commit in the history of the newest commit of the ref, and ostree takes any. A
+// host that changes its ref, or has an rpm-ostree without the option, reports what rpm-ostree says.
+func TestACommitOutsideOfTheHistoryOfItsRef(t *testing.T) {
+	onSites(t, []string{"rpm-ostree deploy", "rpm-ostree rebase"}, func(b *osHost, _ site, d engine.Desired) {
+		b.Write("off-branch", "")
+		const fails = "not found in lab:lab/"
+		if b.read("booted") == moduletest.V1+" lab:lab/old" {
+			b.Want(b.stage(d), 1, fails)
+			return
+		}
+		b.Want(b.stage(d), 0, "staged and locked")
+		b.Run("ostree admin undeploy 0")
+		b.Write("no-skip", "")
+		b.Want(b.stage(d), 1, fails)
+	})
+}
+
 // planStage returns the script of the stage step for a host without a staged
 // deployment.
 func (b *osHost) planStage(d engine.Desired) string {

@@ -44,7 +44,7 @@ func sites() map[string]site {
 			os: commit("rpm-ostree"), prep: func(b *osHost) { b.Write("booted", moduletest.V1+" lab:lab/old") },
 			logs: []string{"rpm-ostree rebase --lock-finalization --bypass-driver lab:lab/stable " + moduletest.V2, "systemctl stop rpm-ostreed.service"},
 		},
-		"rpm-ostree deploy":  {os: commit("rpm-ostree"), logs: []string{"rpm-ostree deploy --lock-finalization --bypass-driver " + moduletest.V2}},
+		"rpm-ostree deploy":  {os: commit("rpm-ostree"), logs: []string{"rpm-ostree deploy --lock-finalization --bypass-driver --skip-branch-check " + moduletest.V2}},
 		"rpm-ostree layered": {os: commit("rpm-ostree"), prep: func(b *osHost) { b.Write("layered", "") }},
 		"rpm-ostree image": {
 			os: image("rpm-ostree"), prep: booted("ostree-unverified-registry:" + image1),

@@ -45,12 +45,17 @@ rebase_os() {
 		return
 	fi
 	# rpm-ostree refuses a rebase to the ref that it already follows. Only in this case
-	# the script uses rpm-ostree deploy.
+	# the script uses rpm-ostree deploy. Without an option, which only deploy has, the commit
+	# must be in the history of the newest commit of the ref.
 	refused=$work/rebase.err
 	if rpm-ostree rebase $options "$remote:$ref" "$digest" 2>"$refused"; then return; fi
 	cat "$refused"
 	case $(cat "$refused") in
-	*'refs are equal'*) rpm-ostree deploy $options "$digest" ;;
+	*'refs are equal'*) ;;
 	*) return 1 ;;
 	esac
+	case $(rpm-ostree deploy --help 2>&1) in
+	*--skip-branch-check*) options="$options --skip-branch-check" ;;
+	esac
+	rpm-ostree deploy $options "$digest"
 }
