@@ -13,6 +13,7 @@ import (
 type Facts struct {
 	Host             string                `json:"host"`
 	Unreachable      string                `json:"unreachable,omitempty"` // why no other facts are known; "": the host was reached
+	Silent           bool                  `json:"silent,omitempty"`      // an unreachable host does not answer at all, as if it were off or hung
 	BootID           resource.BootID       `json:"boot_id,omitempty"`
 	Clock            time.Time             `json:"clock"`                // time of the host's own clock
 	GatheredAt       time.Time             `json:"gathered_at,omitzero"` // time of the bastion's clock when the host reported Clock; zero: not known

@@ -44,7 +44,7 @@ func (a *app) listHolds(ctx context.Context) error {
 			code = engine.ExitUnreachable
 			unreached++
 		case st.Kind == standing.HeldWhenLastSeen:
-			held = append(held, tables.HeldHost{Host: h.Name, Hold: st.Hold, Unreachable: f.Unreachable, LastSeen: st.LastHold.Seen, Power: st.LastHold.Power})
+			held = append(held, tables.HeldHost{Host: h.Name, Hold: st.Hold, Unreachable: f.Unreachable, Silent: st.Silent, LastSeen: st.LastHold.Seen, Power: st.LastHold.Power})
 		case f.Held():
 			held = append(held, tables.HeldHost{Host: h.Name, Hold: f.Hold, Problem: f.HoldProblem, Expired: st.Expired, Rebooted: st.Rebooted})
 		}

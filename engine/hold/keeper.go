@@ -79,7 +79,8 @@ func (k Keeper) Read(ctx context.Context, host string) (Reading, error) {
 	r := Reading{Facts: engine.Facts{Host: host}}
 	reply, err := k.Run(ctx, host, Script{ReadScript, hostscript.ClockProbeScript(), k.readTimeout()})
 	if err != nil {
-		r.Facts.Unreachable = err.Error()
+		var f *engine.Failure
+		r.Facts.Unreachable, r.Facts.Silent = err.Error(), errors.As(err, &f) && f.Silent
 		return r, err
 	}
 	reply, r.Facts.Clock = hostscript.CutClock(reply)

@@ -45,6 +45,17 @@ var calls = map[string]func(hold.Keeper, context.Context) error{
 	"accept":  func(k hold.Keeper, ctx context.Context) error { return k.Accept(ctx, "a") },
 }
 
+// TestSilentHosts: the facts tell a host that does not answer at all from one that cannot be used.
+func TestSilentHosts(t *testing.T) {
+	t.Parallel()
+	for _, silent := range []bool{true, false} {
+		r, err := keepWith(engine.Output{}, &engine.Failure{Cause: "no login", Silent: silent}).Read(t.Context(), "a")
+		if err == nil || r.Facts.Unreachable != "no login" || r.Facts.Silent != silent {
+			t.Errorf("%+v, %v", r.Facts, err)
+		}
+	}
+}
+
 // TestErrorsOfKeepers: every call tells a lost connection, the hold of somebody else and a failed script apart, names the
 // holder, and shows no secret.
 func TestErrorsOfKeepers(t *testing.T) {

@@ -175,10 +175,10 @@ func (r Request) planHeld(s Site, name string) (m engine.HostMaintenance, ok boo
 	m = engine.HostMaintenance{Host: name, Under: st.Hold.Owner(), Found: st.Describe(), Message: "was held already"}
 	switch {
 	case st.Kind == standing.HeldWhenLastSeen && r.Drain && !st.Hold.IsDrained():
-		return leaveAlone(engine.UnreachableFailure, st.Problem+"; "+st.Describe()+"; so its hold cannot tell of a drain: switch it on first, or leave --drain out"), true
+		return leaveAlone(engine.UnreachableFailure, describeUnreached(st)+"; so its hold cannot tell of a drain: make it reachable first, or leave --drain out"), true
 	case st.Kind == standing.HeldWhenLastSeen && !r.PowerOff:
-		return leaveAlone(engine.UnreachableFailure, st.Problem+"; "+st.Describe()), true
-	case st.Kind == standing.HeldWhenLastSeen: // it does not answer, so only its power is left
+		return leaveAlone(engine.UnreachableFailure, describeUnreached(st)), true
+	case st.Kind == standing.HeldWhenLastSeen: // it cannot be reached, so only its power is left
 		m.Steps = []engine.Step{r.endShutdown()}
 	case st.Kind != standing.HeldByPerson:
 		return m, false

@@ -149,7 +149,7 @@ func (r Request) planExtension(o Observed, now time.Time) engine.HostMaintenance
 	case st.Kind == standing.Unreached:
 		return leaveAlone(engine.UnreachableFailure, st.Problem)
 	case st.Kind == standing.HeldWhenLastSeen:
-		return leaveAlone(engine.UnreachableFailure, st.Problem+"; "+st.Describe())
+		return leaveAlone(engine.UnreachableFailure, describeUnreached(st))
 	case st.Kind == standing.UnreadablyHeld:
 		return leaveAlone(engine.HeldFailure, st.Problem)
 	case st.Hold == nil:
@@ -171,6 +171,14 @@ func (r Request) planExtension(o Observed, now time.Time) engine.HostMaintenance
 	}
 }
 
+// describeUnreached tells why a host with a hold that was seen before cannot be reached now, and who holds it.
+func describeUnreached(st standing.Standing) string {
+	if st.Silent {
+		return st.Problem + "; " + st.Describe()
+	}
+	return st.Describe() // has the problem
+}
+
 func (r Request) planRelease(t engine.Target, o Observed) engine.HostMaintenance {
 	st := standing.View{}.JudgeFacts(o.Facts)
 	switch st.Kind {
@@ -182,7 +190,11 @@ func (r Request) planRelease(t engine.Target, o Observed) engine.HostMaintenance
 			m.Found = st.Describe()
 			return m
 		}
-		return leaveAlone(engine.UnreachableFailure, st.Problem+"; "+st.Describe()+"; its hold is on its disk: switch it on first, for example with --power-on")
+		advice := "make it reachable first"
+		if st.Silent {
+			advice = "switch it on first, for example with --power-on"
+		}
+		return leaveAlone(engine.UnreachableFailure, describeUnreached(st)+"; its hold is on its disk: "+advice)
 	case standing.UnreadablyHeld:
 		found := st.Problem + "; it says " + strconv.Quote(o.Text[:min(len(o.Text), 300)])
 		if !r.Force {

@@ -74,6 +74,31 @@ func TestPowerPlans(t *testing.T) {
 	}
 }
 
+// TestAdviceForUnreachedHolds: only a host that does not answer at all is to be switched on. For others the reason is shown once.
+func TestAdviceForUnreachedHolds(t *testing.T) {
+	t.Parallel()
+	mine := heldBy(engine.MaintenanceHold, ann, here).Facts.Hold
+	for name, c := range map[string]struct {
+		silent      bool
+		power       string
+		says, lacks string
+	}{
+		"silent":           {true, "", "switch it on first", "cannot be reached"},
+		"off, by its BMC":  {false, "Off", "switch it on first", "cannot be reached"},
+		"another host key": {false, "", "it cannot be reached (another key), and was last seen", "switch it on"},
+	} {
+		seen := maintenance.Observed{Facts: engine.Facts{Host: "w-1", Unreachable: "another key", Silent: c.silent, LastHold: &engine.LastHold{Hold: *mine, Power: c.power}}}
+		for _, action := range []engine.MaintenanceAction{engine.ReleaseHosts, engine.ExtendHolds} {
+			r := maintenance.Request{Action: action, Hosts: []string{"w-1"}, Holder: ann, Bastion: here, For: engine.Duration(time.Hour)}
+			f := maintenance.NewPlan(r, holdsOf(seen), now).Hosts[0].Failure
+			if f == nil || maintenance.ExitOf(*f) != engine.ExitUnreachable || strings.Count(f.Cause, "another key") != 1 || strings.Contains(f.Cause, c.lacks) ||
+				action == engine.ReleaseHosts && !strings.Contains(f.Cause, c.says) {
+				t.Errorf("%s, %v: %+v", name, action, f)
+			}
+		}
+	}
+}
+
 // TestPowerOfHolds: hold --power-off holds a host, and goes on with one that the person holds. A release restores the settings that the hold
 // has, and ends the hold of a host that was off without having read it.
 func TestPowerOfHolds(t *testing.T) {

@@ -141,7 +141,7 @@ func (g *gatherer) gatherHost(ctx context.Context, h engine.Host) engine.Facts {
 		if failure.Hint != "" {
 			unreachable += "; " + failure.Hint
 		}
-		return engine.Facts{Host: h.Name, Unreachable: unreachable}
+		return engine.Facts{Host: h.Name, Unreachable: unreachable, Silent: failure.Silent}
 	}
 	return f
 }

@@ -24,7 +24,11 @@ func (s Standing) describeKind() string {
 	case Unreached, UnreadablyHeld:
 		return s.Problem
 	case HeldWhenLastSeen:
-		return s.Hold.String() + "; it does not answer, and was " + describeLastSeen(*s.LastHold)
+		absence := "cannot be reached (" + s.Problem + ")"
+		if s.Silent {
+			absence = "does not answer"
+		}
+		return s.Hold.String() + "; it " + absence + ", and was " + describeLastSeen(*s.LastHold)
 	case HeldByDeadRun:
 		return "its run has ended and left it; the next apply goes on from there: " + s.Hold.String()
 	case HeldByExpiredRun:

@@ -18,7 +18,7 @@ const (
 	Unreached        Kind = iota
 	UnreadablyHeld        // the hold file cannot be read
 	HeldByPerson          // held for maintenance
-	HeldWhenLastSeen      // does not answer, and was held for maintenance when this bastion last saw it
+	HeldWhenLastSeen      // cannot be reached, and was held for maintenance when this bastion last saw it
 	HeldByRun             // held by another run that is not known to be dead
 	HeldByDeadRun         // held by a dead run of this bastion
 	HeldByExpiredRun      // held by a run whose hold has expired
@@ -73,6 +73,7 @@ type Standing struct {
 	Ended     *engine.Hold     // hold of a run that a person ended before a run saw the host whole again
 	Problem   string           // why the host is Unreached, HeldWhenLastSeen or UnreadablyHeld
 	LastHold  *engine.LastHold // of a host that is HeldWhenLastSeen
+	Silent    bool             // a host that is HeldWhenLastSeen is off or does not answer at all
 	Expired   bool             // the hold has an end, and all clocks are past it
 	Rebooted  bool             // the host has rebooted since a person took its hold
 	ClockSkew string           // why the hold does not count as expired although the host's clock is past its end
@@ -86,6 +87,9 @@ type Standing struct {
 	rejected []string // digests of the OS versions from which the host was rolled back
 }
 
+// powerOff is power.Off. This package imports no package with a port.
+const powerOff = "Off"
+
 // Judge returns the standing of a host of a pool.
 func (v View) Judge(h engine.Host, p engine.Pool, f engine.Facts) Standing {
 	s := Standing{
@@ -93,7 +97,7 @@ func (v View) Judge(h engine.Host, p engine.Pool, f engine.Facts) Standing {
 		Hold: f.Hold, Ended: f.Unproven, Problem: cmp.Or(f.Unreachable, f.HoldProblem), Expired: f.Expiry() == engine.HoldExpired, ClockSkew: f.DescribeClockSkew(), Rebooted: f.IsRebooted(),
 	}
 	if s.Kind == HeldWhenLastSeen {
-		s.Hold, s.LastHold = &f.LastHold.Hold, f.LastHold
+		s.Hold, s.LastHold, s.Silent = &f.LastHold.Hold, f.LastHold, f.Silent || f.LastHold.Power == powerOff
 	}
 	s.Rollout, s.RolloutProblem = ReadRollout(f)
 	if b := f.Booted(); b != nil {

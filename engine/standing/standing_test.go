@@ -152,6 +152,8 @@ func TestFlags(t *testing.T) {
 func TestReservations(t *testing.T) {
 	held := engine.Facts{Host: "h", Hold: &engine.Hold{Kind: engine.MaintenanceHold, Holder: "ann@b", Reason: "fans"}}
 	rebooted := engine.Facts{Host: "h", BootID: "b2", Hold: &engine.Hold{Kind: engine.MaintenanceHold, Holder: "ann@b", Boot: "b1"}}
+	silent := engine.Facts{Host: "h", Unreachable: "no route", Silent: true, LastHold: &engine.LastHold{Hold: *held.Hold, Seen: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}}
+	impostor := engine.Facts{Host: "h", Unreachable: "another host key", LastHold: silent.LastHold}
 	off := engine.Facts{Host: "h", Unreachable: "no route", LastHold: &engine.LastHold{Hold: *held.Hold, Seen: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), Power: "Off"}}
 	for _, c := range []struct {
 		host  engine.Host
@@ -164,6 +166,8 @@ func TestReservations(t *testing.T) {
 		{engine.Host{Leaving: true, Maintenance: "DIMM", Paused: true}, engine.Facts{}, engine.LeavingHost, []string{"leaving"}},
 		{engine.Host{Paused: true}, held, engine.HeldHost, []string{"ann@b", "fans"}},
 		{engine.Host{}, off, engine.HeldHost, []string{"ann@b", "fans", "it does not answer, and was last seen 2026-03-01 12:00 UTC; its power is Off"}},
+		{engine.Host{}, silent, engine.HeldHost, []string{"ann@b", "it does not answer, and was last seen 2026-03-01 12:00 UTC"}},
+		{engine.Host{}, impostor, engine.HeldHost, []string{"ann@b", "it cannot be reached (another host key), and was last seen 2026-03-01 12:00 UTC"}},
 		{engine.Host{}, rebooted, engine.HeldHost, []string{"ann@b", "the host has rebooted since"}},
 		{engine.Host{Paused: true}, engine.Facts{}, "", nil},
 		{engine.Host{}, engine.Facts{Unreachable: "no route"}, "", nil},

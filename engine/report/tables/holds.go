@@ -19,6 +19,7 @@ type HeldHost struct {
 	Rebooted bool `json:"rebooted,omitempty"` // the host has rebooted since a person took its hold
 
 	Unreachable string    `json:"unreachable,omitempty"` // why the host was not reached; if set, Hold is the one that this bastion last saw
+	Silent      bool      `json:"silent,omitempty"`      // a host that was not reached is off or does not answer at all
 	LastSeen    time.Time `json:"last_seen,omitzero"`    // when this bastion last saw the hold of a host that was not reached
 	Power       string    `json:"power,omitempty"`       // power of a host that was not reached; missing: not known
 }
@@ -58,7 +59,11 @@ func WriteHolds(w io.Writer, held []HeldHost, unreached int) error {
 			reason += "; the host has rebooted since"
 		}
 		if !h.LastSeen.IsZero() {
-			reason += "; does not answer, last seen " + h.LastSeen.UTC().Format(timeLayout)
+			absence := "cannot be reached (" + h.Unreachable + ")"
+			if h.Silent {
+				absence = "does not answer"
+			}
+			reason += "; " + absence + ", last seen " + h.LastSeen.UTC().Format(timeLayout)
 		}
 		if h.Power != "" {
 			reason += "; power " + h.Power
