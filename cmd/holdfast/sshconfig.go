@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 	"time"
@@ -10,6 +12,7 @@ import (
 	"holdfast/engine"
 	"holdfast/engine/bastion"
 	"holdfast/engine/connection"
+	"holdfast/engine/inventory"
 	"holdfast/engine/remote"
 	"holdfast/engine/textutil"
 )
@@ -23,6 +26,34 @@ func (o *siteOpener) runMatch(command string) (bool, error) {
 	defer cancel()
 	reply, err := bastion.Commands{}.Run(ctx, command, nil)
 	return err == nil && reply.Code == 0, err
+}
+
+// fileHints has the next step for a file that is missing, by argument.
+var fileHints = map[string]string{
+	"known_hosts": "collect the keys of the hosts with ssh-keyscan and compare them, or correct known_hosts",
+	"identity":    "put the key there, or correct identity",
+}
+
+// checkFiles returns a warning for each file of the inventory that runs cannot read here. It is no error, because the file may be on
+// another machine, the bastion. A key whose public key is there may be in an agent.
+func (o *siteOpener) checkFiles(loaded inventory.Loaded) (warnings []string) {
+	in, hidden := o.newInputs(), textutil.NewSecrets(loaded.Sensitive)
+	check := func(name string) error {
+		info, err := fs.Stat(in.FS("/"), strings.TrimPrefix(name, "/"))
+		if err == nil && info.Mode().IsRegular() {
+			_, err = in.ReadFile(name)
+		}
+		return err
+	}
+	for _, f := range loaded.Files {
+		err := check(f.Path)
+		if err == nil || strings.Contains(f.Path, "%") || f.Argument == "identity" && check(f.Path+".pub") == nil {
+			continue
+		}
+		hint := cmp.Or(fileHints[f.Argument], "put it on the bastion, or name another file")
+		warnings = append(warnings, hidden.Hide(fmt.Sprintf("%s: %s: %s cannot be read: %v; %s", f.At, f.Argument, textutil.Printable(f.Path), textutil.ErrorWithoutPath(err), hint)))
+	}
+	return warnings
 }
 
 // checkSSHConfig checks without a connection that ssh_config can be used for the hosts. Hosts with the same mistake share

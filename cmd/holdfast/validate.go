@@ -40,7 +40,7 @@ func (a *app) validateCommand() *cobra.Command {
 			if err := errors.Join(configErr, playErr, authorityErr, kubeErr, sshErr); err != nil {
 				return err
 			}
-			for _, w := range slices.Concat(loaded.Warnings, c.Warnings, absent, withoutFile) {
+			for _, w := range slices.Concat(loaded.Warnings, c.Warnings, absent, withoutFile, a.checkFiles(loaded)) {
 				fmt.Fprintln(a.stderr, "holdfast: warning:", w)
 			}
 			if a.json {

@@ -126,8 +126,8 @@ func (b *builder) readSSH(s engine.SSH, n *node) engine.SSH {
 	r := b.newReader(n)
 	s.User = cmp.Or(r.readText("user"), s.User)
 	s.Port = r.readPort("port", s.Port)
-	s.Identities = orList(r.readPaths("identity"), s.Identities)
-	s.KnownHosts = orList(r.readPaths("known_hosts"), s.KnownHosts)
+	s.Identities = orList(r.readFiles("identity"), s.Identities)
+	s.KnownHosts = orList(r.readFiles("known_hosts"), s.KnownHosts)
 	s.ProxyJump = cmp.Or(r.readText("proxy_jump"), s.ProxyJump)
 	s.Become = b.readBecome(r, s.Become)
 	s = b.readSudoPassword(r, s)
@@ -148,7 +148,7 @@ func (b *builder) readSSH(s engine.SSH, n *node) engine.SSH {
 // readSudoPassword reads the source of the sudo password. A file or a command replaces the file or command of an outer
 // block.
 func (b *builder) readSudoPassword(r reader, s engine.SSH) engine.SSH {
-	file, command := r.readPath("become_password_file"), r.readText("become_password_command")
+	file, command := r.readFile("become_password_file"), r.readText("become_password_command")
 	switch {
 	case file != "" && command != "":
 		b.addError(r.node.args["become_password_command"].NameRange, "the sudo password comes from two places", "remove become_password_file or become_password_command")

@@ -36,6 +36,7 @@ type Loaded struct {
 	Sensitive []string // values that must not appear in any output
 	Warnings  []string
 	Dir       string   // folder of the first file; commands of the inventory run there
+	Files     []File   // files of the bastion that runs read, each place and path once
 	Read      []string // files that functions have read, such as templates, by their names in Source.FS
 }
 
@@ -50,7 +51,7 @@ func loadWithin(src Source, bounds expression.Bounds, pieces int) (Loaded, error
 	}
 	newLoader := func(texts map[string][]byte) *loader {
 		values := &expression.Evaluator{FS: src.FS, Root: src.Root, Env: src.Env, Home: src.Home, Bounds: bounds}
-		return &loader{src: src, values: values, texts: texts, files: map[string]*hcl.File{}, hiddenFiles: map[string]bool{}}
+		return &loader{src: src, values: values, texts: texts, files: map[string]*hcl.File{}, hiddenFiles: map[string]bool{}, isNamed: map[File]bool{}}
 	}
 	l := newLoader(map[string][]byte{})
 	names, err := l.findFiles()
@@ -94,7 +95,7 @@ func (l *loader) loadFiles(names []string, parse func(name string) error) (Loade
 	if l.diags.HasErrors() {
 		return Loaded{}, l.newErrors()
 	}
-	return Loaded{Inventory: b.inv, Sensitive: l.values.Sensitive, Warnings: b.warnings, Dir: l.displayPath(path.Dir(names[0])), Read: l.values.Read}, nil
+	return Loaded{Inventory: b.inv, Sensitive: l.values.Sensitive, Warnings: b.warnings, Files: l.named, Dir: l.displayPath(path.Dir(names[0])), Read: l.values.Read}, nil
 }
 
 // loader holds the state that the parts of loading share.
@@ -107,6 +108,8 @@ type loader struct {
 	values        *expression.Evaluator
 	hiddenFiles   map[string]bool          // files whose lines must not be shown
 	outsideValues map[string]*outsideValue // variables from files
+	named         []File
+	isNamed       map[File]bool
 }
 
 // part is a part of an inventory: the body of a file, or host blocks that are not parsed yet.

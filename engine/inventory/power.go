@@ -56,8 +56,8 @@ func (b powerReader) readBMC(r reader, outer *engine.BMC) *engine.BMC {
 		b.addError(r.node.args["user"].Expr.Range(), "user has a colon", "correct the name of the account")
 	}
 	c.Address, c.System, c.User = cmp.Or(b.readBMCAddress(r), c.Address), cmp.Or(system, c.System), cmp.Or(user, c.User)
-	ca, fingerprint := r.readPath("ca"), strings.ToLower(strings.ReplaceAll(r.readText("fingerprint"), ":", ""))
-	file, command := r.readPath("password_file"), r.readText("password_command")
+	ca, fingerprint := r.readFile("ca"), strings.ToLower(strings.ReplaceAll(r.readText("fingerprint"), ":", ""))
+	file, command := r.readFile("password_file"), r.readText("password_command")
 	switch {
 	case ca != "" && fingerprint != "":
 		b.addError(r.node.args["fingerprint"].NameRange, "the certificate of the BMC is checked in two ways", "remove ca or fingerprint")
