@@ -69,7 +69,13 @@ func (s *Secrets) BecomePassword(ctx context.Context, host string) ([]byte, erro
 	case s.ask: // -K takes precedence over the inventory
 		return s.rememberSecret(ctx, "terminal", func() ([]byte, error) { return s.query(ctx, "sudo password:") })
 	case ssh.BecomePasswordFile != "":
-		return s.rememberSecret(ctx, "file "+ssh.BecomePasswordFile, func() ([]byte, error) { return s.in.ReadFile(ssh.BecomePasswordFile) })
+		return s.rememberSecret(ctx, "file "+ssh.BecomePasswordFile, func() ([]byte, error) {
+			text, err := s.in.ReadFile(ssh.BecomePasswordFile)
+			if err != nil {
+				err = fmt.Errorf("become_password_file: %w; put it on the bastion, or name another file", err)
+			}
+			return text, err
+		})
 	case ssh.BecomePasswordCommand != "":
 		return s.rememberSecret(ctx, "command "+ssh.BecomePasswordCommand, func() ([]byte, error) { return s.runPasswordCommand(ctx, ssh.BecomePasswordCommand) })
 	}

@@ -166,8 +166,11 @@ func (l *login) noKeyError(step, said string) error {
 	if len(l.ids.keys) == 0 && l.ids.locked {
 		return l.ep.newError(Passphrase, step, errors.New(l.ids.String()), "load the key into an agent, or put its public key beside it (.pub), so that holdfast can ask for the passphrase")
 	}
-	return l.ep.newError(Auth, step, fmt.Errorf("no key was accepted: %s; %s", l.ids, said),
-		"check the user, and its authorized_keys on the host")
+	hint := "check the user, and its authorized_keys on the host"
+	if len(l.ids.keys) == 0 {
+		hint = "set identity in the ssh block, or start an agent (SSH_AUTH_SOCK)"
+	}
+	return l.ep.newError(Auth, step, fmt.Errorf("no key was accepted: %s; %s", l.ids, said), hint)
 }
 
 func (l *login) callerEnded(parent context.Context, step string) *Error {

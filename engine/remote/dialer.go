@@ -107,12 +107,13 @@ func (d *Dialer) connectAndLogIn(ctx context.Context, ep endpoint, via *Host) (*
 }
 
 func (d *Dialer) resolveTarget(t sshconfig.Target) (endpoint, error) {
+	hint := ""
 	ep, err := d.lookUp(t, d.matchRunner())
 	if err == nil {
-		err = checkKnownHosts(t, ep)
+		err, hint = checkKnownHosts(t, ep), "collect the keys of the hosts with ssh-keyscan and compare them, or correct known_hosts"
 	}
 	if err != nil {
-		return endpoint{}, &Error{Kind: Config, Host: cmp.Or(t.Name, t.Address), Step: "prepare", Err: err}
+		return endpoint{}, &Error{Kind: Config, Host: cmp.Or(t.Name, t.Address), Step: "prepare", Err: err, Hint: hint}
 	}
 	return endpoint{ep}, nil
 }

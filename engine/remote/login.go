@@ -90,7 +90,7 @@ func (l *login) collectKeys(ctx context.Context) (closeAgent func(), err error) 
 	l.ids, err = l.orderKeys(held)
 	if err != nil {
 		closeAgent()
-		return nil, l.ep.newError(Config, "prepare the login", err, "")
+		return nil, l.ep.newError(Config, "prepare the login", err, "put the key there, or correct identity in the ssh block")
 	}
 	if note != "" {
 		l.ids.skipped = append(l.ids.skipped, note)
@@ -151,7 +151,7 @@ func (l *login) unlockKey(k *keyFile) (ssh.AlgorithmSigner, error) {
 	defer l.clock.resume()
 	s, err := k.unlockSigner(l.ctx, l.dialer.opts.Secrets)
 	if err != nil && l.ctx.Err() == nil {
-		l.failure = &Error{Kind: Passphrase, Step: "log in as " + l.ep.UserAndAddress(), Err: err}
+		l.failure = &Error{Kind: Passphrase, Step: "log in as " + l.ep.UserAndAddress(), Err: err, Hint: "load the key into an agent (ssh-add)"}
 	}
 	return s, err
 }

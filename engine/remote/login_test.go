@@ -119,7 +119,7 @@ func TestPassphrase(t *testing.T) {
 				if c.words == "" {
 					dialTarget(t, d, locked)
 				} else {
-					dialRefused(t, d, locked, remote.Passphrase, c.words, locked.Identities[0])
+					dialRefused(t, d, locked, remote.Passphrase, c.words, locked.Identities[0], "; load the key into an agent")
 				}
 			}
 			if len(asks.asked) != c.asked {
@@ -244,8 +244,20 @@ func TestAgent(t *testing.T) {
 		dialRefused(t, newDialer(t, remote.Options{Agent: agentWith(t, &other)}), without, remote.Auth, "agent SHA256:")
 	})
 	t.Run("gone", func(t *testing.T) {
-		dialRefused(t, newDialer(t, remote.Options{Agent: "/no/such/agent"}), without, remote.Auth, "the agent cannot be used: dial unix", "there was no key to try")
+		dialRefused(t, newDialer(t, remote.Options{Agent: "/no/such/agent"}), without, remote.Auth, "the agent cannot be used: dial unix", "there was no key to try", "; set identity in the ssh block, or start an agent (SSH_AUTH_SOCK)")
 	})
+}
+
+// TestMissingFiles checks that the error for a file that the inventory names has the next step.
+func TestMissingFiles(t *testing.T) {
+	t.Parallel()
+	s := sshtest.Start(t, sshtest.Config{})
+	to := targetOf(s)
+	to.KnownHosts = []string{"/nowhere/known_hosts"}
+	dialRefused(t, newDialer(t, remote.Options{}), to, remote.Config, "/nowhere/known_hosts", "collect the keys of the hosts with ssh-keyscan and compare them, or correct known_hosts")
+	to = targetOf(s)
+	to.Identities = []string{"/nowhere/key"}
+	dialRefused(t, newDialer(t, remote.Options{}), to, remote.Config, "/nowhere/key", "correct identity in the ssh block")
 }
 
 func TestDefaultIdentity(t *testing.T) {
