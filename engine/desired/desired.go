@@ -154,11 +154,20 @@ func (s *sources) addSources(list []engine.ConfigSource, of string) {
 			s.src.Paths = append(s.src.Paths, name)
 			s.src.Texts[name] = config.Text{Name: c.Name, Dir: s.site.Dir, Data: c.Text}
 		} else if _, err := os.Stat(c.Path); errors.Is(err, os.ErrNotExist) {
-			s.missing = append(s.missing, fmt.Sprintf("configs of %s: there is no %s; paths are relative to the file that names them", of, c.Path))
+			s.missing = append(s.missing, fmt.Sprintf("%sconfigs of %s: there is no %s; paths are relative to the file that names them", s.positionOf(c.Path), of, c.Path))
 		} else {
 			s.src.Paths = append(s.src.Paths, fileName(c.Path))
 		}
 	}
+}
+
+// positionOf returns the position where the inventory names a document first, with ": " after it; "" if it is not known.
+func (s *sources) positionOf(path string) string {
+	i := slices.IndexFunc(s.site.Files, func(f inventory.File) bool { return f.Argument == "configs" && f.Path == path })
+	if i < 0 {
+		return ""
+	}
+	return s.site.Files[i].At + ": "
 }
 
 // fileName returns the name of an absolute path in the file system of /.

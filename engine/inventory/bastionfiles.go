@@ -1,19 +1,32 @@
 package inventory
 
-import "fmt"
+import (
+	"fmt"
 
-// File is a file that the inventory names for the bastion.
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+)
+
+// File is a file or folder of the bastion that the inventory names.
 type File struct {
 	Argument string // of the inventory, such as known_hosts
 	Path     string // absolute
-	At       string // position of the argument
+	At       string // position of its name
 }
 
 // readFiles is readPaths for files that runs read on the bastion.
 func (r reader) readFiles(name string) []string {
 	paths := r.readPaths(name)
-	for _, p := range paths {
-		r.noteFile(name, p)
+	if len(paths) == 0 {
+		return nil
+	}
+	list, _ := r.node.args[name].Expr.(*hclsyntax.TupleConsExpr)
+	for i, p := range paths {
+		at := r.node.args[name].Expr.Range()
+		if list != nil && len(list.Exprs) == len(paths) {
+			at = list.Exprs[i].Range()
+		}
+		r.noteFile(name, p, at)
 	}
 	return paths
 }
@@ -22,13 +35,13 @@ func (r reader) readFiles(name string) []string {
 func (r reader) readFile(name string) string {
 	p := r.readPath(name)
 	if p != "" {
-		r.noteFile(name, p)
+		r.noteFile(name, p, r.node.args[name].Expr.Range())
 	}
 	return p
 }
 
-func (r reader) noteFile(name, path string) {
-	l, at := r.scope.loader, r.node.args[name].Expr.Range()
+func (r reader) noteFile(name, path string, at hcl.Range) {
+	l := r.scope.loader
 	f := File{Argument: name, Path: path, At: fmt.Sprintf("%s:%d:%d", at.Filename, at.Start.Line, at.Start.Column)}
 	if !l.isNamed[f] {
 		l.isNamed[f] = true

@@ -16,7 +16,7 @@ var documentRule = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`)
 
 func (b *builder) readConfigs(r reader) []engine.ConfigSource {
 	var all []engine.ConfigSource
-	for _, p := range r.readPaths("configs") {
+	for _, p := range r.readFiles("configs") {
 		if slices.ContainsFunc(all, func(c engine.ConfigSource) bool { return c.Path == p }) {
 			b.addError(r.node.args["configs"].Expr.Range(), "configs names "+p+" twice", "remove one; its contents would be appended twice")
 			continue

@@ -36,7 +36,7 @@ type Loaded struct {
 	Sensitive []string // values that must not appear in any output
 	Warnings  []string
 	Dir       string   // folder of the first file; commands of the inventory run there
-	Files     []File   // files of the bastion that runs read, each place and path once
+	Files     []File   // of the bastion, which runs read; each place and path once
 	Read      []string // files that functions have read, such as templates, by their names in Source.FS
 }
 
