@@ -151,10 +151,10 @@ func (i *ignition) addUnits(c types.Config) error {
 				i.addLine("mkdir -p %s; printf %%s %s >%s", file+".d", *d.Contents, file+".d/"+d.Name)
 			}
 		}
-		if u.Enabled != nil && *u.Enabled {
-			i.addLine("systemctl enable %s", u.Name)
-		} else if u.Enabled != nil {
-			i.addLine("systemctl disable %s", u.Name)
+		if u.Enabled != nil {
+			verb := map[bool]string{true: "enable", false: "disable"}[*u.Enabled]
+			i.addLine("systemctl %s %s", verb, u.Name)
+			i.addLine("mkdir -p %[1]s; echo %[2]s >>%[1]s/20-ignition.preset", "/etc/systemd/system-preset", verb+" "+u.Name)
 		}
 	}
 	return nil
