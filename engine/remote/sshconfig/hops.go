@@ -3,6 +3,7 @@ package sshconfig
 import (
 	"fmt"
 	"net"
+	"net/netip"
 	"path"
 	"strconv"
 	"strings"
@@ -44,10 +45,16 @@ func parseHop(s string) (Hop, error) {
 		}
 		h.host, h.port = host, int(n)
 	}
-	if h.host == "" || strings.Contains(h.host, ":") && net.ParseIP(h.host) == nil {
+	if h.host == "" || strings.Contains(h.host, ":") && !isIPAddress(h.host) {
 		return Hop{}, fmt.Errorf("%q is not a host", h.host)
 	}
 	return h, nil
+}
+
+// isIPAddress reports whether a text is an IP address, perhaps with a zone.
+func isIPAddress(s string) bool {
+	_, err := netip.ParseAddr(s)
+	return err == nil
 }
 
 func (h Hop) isHost(alias string, port int) bool {
