@@ -1,6 +1,7 @@
 package sshconfig
 
 import (
+	"cmp"
 	"fmt"
 	"net"
 	"net/netip"
@@ -14,6 +15,9 @@ type Hop struct {
 	user, host string
 	port       int // 0 if not given
 }
+
+// uriScheme begins a host that is written as ssh://user@host:port.
+const uriScheme = "ssh://"
 
 // parseJump reads "[user@]host[:port],…". Each hop may be written as ssh://user@host:port. "none" and "" mean no hops.
 func parseJump(s string) ([]Hop, error) {
@@ -32,7 +36,7 @@ func parseJump(s string) ([]Hop, error) {
 }
 
 func parseHop(s string) (Hop, error) {
-	s = strings.TrimSuffix(strings.TrimPrefix(s, "ssh://"), "/")
+	s = strings.TrimSuffix(strings.TrimPrefix(s, uriScheme), "/")
 	var h Hop
 	if i := strings.LastIndexByte(s, '@'); i >= 0 {
 		h.user, s = s[:i], s[i+1:]
@@ -83,6 +87,9 @@ func jumpOfCommand(words []string) (jump string, ok bool) {
 				return "", false
 			}
 			host = option
+			if i := strings.LastIndexByte(host, '@'); i > 0 && !strings.HasPrefix(host, uriScheme) {
+				user, host = cmp.Or(user, host[:i]), host[i+1:]
+			}
 			continue
 		}
 		if option == "-q" || option == "-x" || option == "-T" {
@@ -96,9 +103,9 @@ func jumpOfCommand(words []string) (jump string, ok bool) {
 		case strings.HasPrefix(option, "-W") && (argument == "%h:%p" || argument == "[%h]:%p"):
 			forwards = true
 		case strings.HasPrefix(option, "-l"):
-			user = argument
+			user = cmp.Or(user, argument) // for ssh, the first one counts
 		case strings.HasPrefix(option, "-p"):
-			port = argument
+			port = cmp.Or(port, argument)
 		default:
 			return "", false
 		}
@@ -106,11 +113,16 @@ func jumpOfCommand(words []string) (jump string, ok bool) {
 	if !forwards || host == "" || strings.ContainsAny(host, ",%$`") {
 		return "", false
 	}
-	if user != "" && !strings.Contains(host, "@") {
-		host = user + "@" + host
+	switch {
+	case strings.HasPrefix(host, uriScheme):
+		return host, user == "" && port == ""
+	case strings.ContainsAny(host, ":[]") && !isIPAddress(host): // for ssh, it has no port
+		return "", false
+	case port != "":
+		host = net.JoinHostPort(host, port)
 	}
-	if port != "" {
-		host += ":" + port
+	if user != "" {
+		host = user + "@" + host
 	}
 	return host, true
 }
