@@ -57,7 +57,8 @@ func (r *Run) checkBegin(h *Host) {
 }
 
 // checkOrder checks that all pools before the pool, directly or through others,
-// match first.
+// match first. A run cannot know of an edit, or of another OS into which a person
+// has rebooted a host, since it read the host.
 func (r *Run) checkOrder(h *Host, p engine.Pool) {
 	first := map[string]bool{}
 	var visit func(engine.Pool)
@@ -72,7 +73,7 @@ func (r *Run) checkOrder(h *Host, p engine.Pool) {
 	}
 	visit(p)
 	for _, o := range r.observer.Hosts {
-		if first[o.Pool] && !r.isSatisfied(o) && !wasUnseen(o.Setting.Edited, r.seen[o.Name]) {
+		if seen := r.seen[o.Name]; first[o.Pool] && !r.isSatisfied(o) && !wasUnseen(o.Setting.Edited, seen) && !wasUnseen(o.BootedAt, seen) {
 			r.reportViolation("%s of pool %s is begun before %s of pool %s is as it is to be", h.Name, p.Name, o.Name, o.Pool)
 		}
 	}
