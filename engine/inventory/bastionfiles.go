@@ -1,8 +1,6 @@
 package inventory
 
 import (
-	"fmt"
-
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 )
@@ -42,7 +40,7 @@ func (r reader) readFile(name string) string {
 
 func (r reader) noteFile(name, path string, at hcl.Range) {
 	l := r.scope.loader
-	f := File{Argument: name, Path: path, At: fmt.Sprintf("%s:%d:%d", at.Filename, at.Start.Line, at.Start.Column)}
+	f := File{Argument: name, Path: path, At: describePosition(at)}
 	if !l.isNamed[f] {
 		l.isNamed[f] = true
 		l.named = append(l.named, f)

@@ -27,6 +27,7 @@ type builder struct {
 
 	declared      map[string]map[string]declaration // by kind and name
 	hostByAddress map[Way]string
+	wayUnknown    bool // a port or a jump host has no value because of an error
 	siteSSH       engine.SSH
 	poolSSH       map[string]engine.SSH
 	retired       []retiredHost
@@ -124,6 +125,7 @@ func (b *builder) readSSH(s engine.SSH, n *node) engine.SSH {
 		return s
 	}
 	r := b.newReader(n)
+	b.wayUnknown = b.wayUnknown || r.isWrong("port", "proxy_jump")
 	s.User = cmp.Or(r.readText("user"), s.User)
 	s.Port = r.readPort("port", s.Port)
 	s.Identities = orList(r.readFiles("identity"), s.Identities)

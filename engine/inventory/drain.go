@@ -33,12 +33,15 @@ type drainKind string
 
 const kubernetesDrain drainKind = "kubernetes"
 
-func (b drainReader) readDrain(n *node, p engine.Pool) *engine.Drain {
+func (b drainReader) readDrain(n, pool *node, p engine.Pool) *engine.Drain {
 	r := b.newReader(n)
 	d := &engine.Drain{Name: b.checkDisplayName(n), Command: r.readText("command"), Undo: r.readText("undo"), Timeout: r.readDuration("timeout")}
-	if readChoice(r, "kind", "command", kubernetesDrain) == kubernetesDrain {
+	switch kind := readChoice(r, "kind", "command", kubernetesDrain); {
+	case r.isWrong("kind"):
+		return d
+	case kind == kubernetesDrain:
 		b.refuseArguments(n, "a drain of the kind \"kubernetes\" has no commands", "command", "undo")
-		if p.Kubernetes == "" {
+		if p.Kubernetes == "" && !b.newReader(pool).isWrong("kubernetes") {
 			b.addError(n.at, fmt.Sprintf("pool %q names no Kubernetes cluster whose nodes could be drained", p.Name), "set kubernetes in the pool")
 		}
 		d.Kubernetes = b.readOptions(r)

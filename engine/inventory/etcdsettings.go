@@ -52,7 +52,7 @@ func (b clusterReader) readSettings(cluster *node, managed *engine.ManagedMember
 	}
 	b.checkWALDir(n, *s, managed)
 	b.checkQuota(n, s.QuotaBackendBytes, cluster.label)
-	b.checkElection(n, *s)
+	b.checkElection(r, *s)
 	b.checkCompaction(n, *s)
 	if s.User != "" && !accountRule.MatchString(s.User) {
 		b.addError(n.args["user"].Expr.Range(), fmt.Sprintf("%q is not the name of an account", s.User), "use lower-case letters, digits, dash and underscore, beginning with a letter")
@@ -84,14 +84,15 @@ func (b clusterReader) checkQuota(n *node, quota int64, cluster string) {
 }
 
 // checkElection applies the rule of etcd to both times. The default of etcd stands for one that is missing.
-func (b clusterReader) checkElection(n *node, s engine.EtcdSettings) {
+func (b clusterReader) checkElection(r reader, s engine.EtcdSettings) {
+	n := r.node
 	if s.ElectionTimeout > maxElectionTimeout {
 		b.addError(n.args["election_timeout"].Expr.Range(), "election_timeout is too long", "etcd accepts at most 50s")
 		return
 	}
 	heartbeat, election, name := s.HeartbeatInterval, s.ElectionTimeout, "election_timeout"
 	switch {
-	case heartbeat == 0 && election == 0:
+	case heartbeat == 0 && election == 0, r.isWrong("heartbeat_interval", "election_timeout"):
 		return
 	case heartbeat == 0:
 		heartbeat = defaultHeartbeat

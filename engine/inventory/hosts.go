@@ -127,7 +127,7 @@ func (b *builder) readHost(n *node, name, id string) {
 	if h.Retired {
 		b.retired = append(b.retired, retiredHost{n, h.Cluster})
 	}
-	b.checkFlags(n, h)
+	b.checkFlags(r, h)
 	b.checkReference(n, "pool", h.Pool, "pool")
 	b.checkReference(n, "etcd_cluster", h.Cluster, "etcd_cluster")
 	b.checkReference(n, "near_etcd_cluster", h.NearCluster, "etcd_cluster")
@@ -139,14 +139,15 @@ func (b *builder) readHost(n *node, name, id string) {
 // maxReason is the largest size, in bytes, of the reason for a maintenance.
 const maxReason = 2000
 
-func (b *builder) checkFlags(n *node, h engine.Host) {
+func (b *builder) checkFlags(r reader, h engine.Host) {
+	n := r.node
 	if len(h.Maintenance) > maxReason {
 		b.addError(n.args["maintenance"].Expr.Range(), fmt.Sprintf("maintenance has more than %d bytes", maxReason), "shorten the reason")
 	}
 	if h.Maintenance == "true" || h.Maintenance == "false" {
 		b.addError(n.args["maintenance"].Expr.Range(), "maintenance needs a reason", `write the reason, such as maintenance = "DIMM swap", or leave it out`)
 	}
-	if h.Leaving && h.Cluster != "" && !h.Retired {
+	if h.Leaving && h.Cluster != "" && !h.Retired && !r.isWrong("etcd_retired") {
 		b.addError(n.args["leaving"].Expr.Range(), h.Name+" is leaving, and a member of etcd cluster "+strconv.Quote(h.Cluster), "remove its member first: set etcd_retired = true, run holdfast etcd members apply, and then set leaving")
 	}
 }
@@ -188,7 +189,7 @@ func NewWay(address string, port int, proxyJump string) Way {
 }
 
 func (b *builder) checkDuplicateAddress(n *node, h engine.Host) {
-	if h.Address == "" {
+	if h.Address == "" || b.wayUnknown {
 		return
 	}
 	way := NewWay(h.Address, h.SSH.Port, h.SSH.ProxyJump)

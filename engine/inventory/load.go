@@ -284,6 +284,10 @@ func (l *loader) addGlobalError(summary, detail string) {
 	l.diags = append(l.diags, &hcl.Diagnostic{Severity: hcl.DiagError, Summary: summary, Detail: detail})
 }
 
+func (l *loader) hasErrorAt(at hcl.Range) bool {
+	return slices.ContainsFunc(l.diags, func(d *hcl.Diagnostic) bool { return d.Subject != nil && d.Subject.Overlaps(at) })
+}
+
 func (l *loader) addError(at hcl.Range, summary, detail string) {
 	l.diags = append(l.diags, &hcl.Diagnostic{Severity: hcl.DiagError, Summary: summary, Detail: detail, Subject: &at})
 }

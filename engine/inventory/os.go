@@ -20,7 +20,6 @@ func (b *builder) readOS(n *node) *engine.OS {
 		Commit: r.readText("commit"), Image: r.readText("image"), MinFreeBytes: r.readSize("min_free"), Version: r.readText("version"),
 		Source: r.readText("source"),
 	}
-	b.checkSource(n, *o)
 	if o.Commit != "" && !IsCommit(o.Commit) {
 		b.addError(n.args["commit"].Expr.Range(), "commit is not an ostree commit", "write all 64 hexadecimal digits, as ostree rev-parse prints them")
 	}
@@ -48,6 +47,9 @@ func (b *builder) readOS(n *node) *engine.OS {
 	case "":
 	default:
 		b.addError(n.args["driver"].Expr.Range(), fmt.Sprintf("driver must be ostree, rpm-ostree or bootc, not %q", o.Driver), "")
+	}
+	if o.Source != "" && !r.isWrong("driver", "commit", "image") {
+		b.checkSource(n, *o)
 	}
 	return o
 }
@@ -77,7 +79,7 @@ func IsCommit(s string) bool { return commitRule.MatchString(s) }
 func (b *builder) readMirror(n *node) *engine.Mirror {
 	r := b.newReader(n)
 	m := &engine.Mirror{Repository: r.readPath("repository"), Layout: r.readPath("layout"), BytesPerSecond: max(0, r.readSize("rate")), HostBytesPerSecond: max(0, r.readSize("host_rate"))}
-	if m.Repository == "" && m.Layout == "" {
+	if m.Repository == "" && m.Layout == "" && !r.isWrong("repository", "layout") {
 		b.addError(n.at, "mirror has neither repository nor layout", "add repository for ostree, layout for rpm-ostree and bootc")
 	}
 	b.checkRate(n, "rate", m.BytesPerSecond)
@@ -92,9 +94,6 @@ func (b *builder) checkRate(n *node, name string, rate int64) {
 }
 
 func (b *builder) checkSource(n *node, o engine.OS) {
-	if o.Source == "" {
-		return
-	}
 	at := n.args["source"].Expr.Range()
 	switch {
 	case o.Source != engine.BastionSource:
@@ -107,6 +106,7 @@ func (b *builder) checkSource(n *node, o engine.OS) {
 		b.addError(n.args["image"].Expr.Range(), "hosts cannot find this name on the bastion", "write it with its registry and without a tag: \"quay.io/acme/os@sha256:DIGEST\"")
 	case b.inv.Mirror == nil:
 		b.addError(at, "the site has no mirror", "add mirror { "+folderOf(o)+" = \"FOLDER\" } to the site block")
+	case b.newReader(b.root.childBlock("site").childBlock("mirror")).isWrong("repository", "layout"):
 	case folderOf(o) == "repository" && b.inv.Mirror.Repository == "", folderOf(o) == "layout" && b.inv.Mirror.Layout == "":
 		b.addError(at, "the mirror of the site has no "+folderOf(o), "add "+folderOf(o)+" = \"FOLDER\" to the mirror block")
 	}

@@ -29,7 +29,7 @@ func (b *builder) readPool(n *node) {
 		p.Configs = append(p.Configs, keepReader{b}.readKeep(reboot, p)...)
 	}
 	if d := n.childBlock("drain"); d != nil {
-		p.Drain = drainReader{b}.readDrain(d, p)
+		p.Drain = drainReader{b}.readDrain(d, n, p)
 	}
 	for _, g := range n.childBlocks("gate") {
 		if slices.ContainsFunc(p.Gates, func(other engine.Gate) bool { return other.Name == g.label }) {
@@ -70,7 +70,7 @@ func (b *builder) readRollout(r reader, p engine.Pool) engine.Pool {
 	p.VersionCommand = r.readText("version_command")
 	p.VersionOf = readChoice(r, "version_of", "os", engine.KubeletVersion)
 	switch at := r.node.args["version_of"]; {
-	case p.VersionOf == engine.KubeletVersion && p.Kubernetes == "":
+	case p.VersionOf == engine.KubeletVersion && p.Kubernetes == "" && !r.isWrong("kubernetes"):
 		b.addError(at.Expr.Range(), fmt.Sprintf("pool %q names no Kubernetes cluster that could report versions of kubelets", p.Name), "set kubernetes in the pool, or remove version_of")
 	case at != nil && p.VersionCommand != "":
 		b.addError(at.Expr.Range(), "version_command prints the version already", "remove version_of or version_command")

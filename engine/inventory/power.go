@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/netip"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -23,6 +24,7 @@ type powerSettings struct {
 	bmc      *engine.BMC
 	commands *engine.PowerCommands
 	at       hcl.Range // of the block
+	wrong    []string  // arguments of the block, and of the outer one, that have an error
 }
 
 // readPower reads the bmc block or the power block of a host or pool. Without one, the settings of the outer block apply.
@@ -33,7 +35,14 @@ func (b powerReader) readPower(n *node, id string, outer powerSettings) powerSet
 		b.addError(commands.at, "power beside bmc", "keep the block with which the power is to be switched, and remove the other")
 		return powerSettings{}
 	case bmc != nil:
-		return powerSettings{bmc: b.readBMC(reader{scope: b.scope, node: bmc, id: id}, outer.bmc), at: bmc.at}
+		r := reader{scope: b.scope, node: bmc, id: id}
+		settings := powerSettings{bmc: b.readBMC(r, outer.bmc), at: bmc.at, wrong: slices.Clone(outer.wrong)}
+		for name := range bmc.args {
+			if r.isWrong(name) {
+				settings.wrong = append(settings.wrong, name)
+			}
+		}
+		return settings
 	case commands != nil:
 		r := reader{scope: b.scope, node: commands, id: id}
 		return powerSettings{commands: &engine.PowerCommands{On: r.readText("on"), Off: r.readText("off"), Status: r.readText("status")}, at: commands.at}
@@ -100,9 +109,10 @@ func (b powerReader) setPower(n *node, h *engine.Host, id string) {
 	if h.BMC == nil {
 		return
 	}
+	isWrong := func(name string) bool { return slices.Contains(p.wrong, name) }
 	var missing []string
 	for _, x := range []struct{ name, value string }{{"address", h.BMC.Address}, {"user", h.BMC.User}, {"password_file or password_command", h.BMC.PasswordFile + h.BMC.PasswordCommand}} {
-		if x.value == "" {
+		if x.value == "" && !slices.ContainsFunc(strings.Split(x.name, " or "), isWrong) {
 			missing = append(missing, x.name)
 		}
 	}
@@ -110,7 +120,9 @@ func (b powerReader) setPower(n *node, h *engine.Host, id string) {
 		b.addError(p.at, fmt.Sprintf("the bmc of %s has no %s", h.Name, strings.Join(missing, ", ")), "add it here, or in the bmc block of its pool")
 		return
 	}
-	b.checkSharedBMC(*h, p.at)
+	if !isWrong("address") && !isWrong("system") {
+		b.checkSharedBMC(*h, p.at)
+	}
 }
 
 // checkSharedBMC refuses two hosts that may have one system, because the power of the wrong one would be switched. A host without

@@ -69,6 +69,19 @@ func (r reader) hasValue(name string) bool {
 	return diags.HasErrors() || !v.IsNull()
 }
 
+// isWrong reports whether one of the arguments has an error, or an unknown value because of another error. An error about its
+// value would be a second one for the same mistake.
+func (r reader) isWrong(names ...string) bool {
+	return slices.ContainsFunc(names, func(name string) bool {
+		a := r.node.args[name]
+		if a == nil {
+			return false
+		}
+		v, diags := a.Expr.Value(r.scope.evalContext(a.SrcRange, r.id))
+		return diags.HasErrors() || !v.IsWhollyKnown() || r.scope.loader.hasErrorAt(a.Expr.Range())
+	})
+}
+
 func typeName(t cty.Type) string {
 	if t.IsListType() {
 		return "list of strings"
