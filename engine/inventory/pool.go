@@ -41,9 +41,34 @@ func (b *builder) readPool(n *node) {
 		tr := b.newReader(t)
 		p.Timeouts = engine.Timeouts{Stage: tr.readDuration("stage"), Reboot: tr.readDuration("reboot"), Health: tr.readDuration("health")}
 	}
+	checkTimeouts(b, n, p)
 	b.poolSSH[p.Name] = b.readSSH(b.siteSSH, n.childBlock("ssh"))
 	b.poolPower[p.Name] = powerReader{b}.readPower(n, "", powerSettings{})
 	b.inv.Pools = append(b.inv.Pools, p)
+}
+
+// checkTimeouts adds an error if a run could hold a host of the pool for longer than engine.MaxRunHold. It is at the longest timeout of
+// the timeouts block and the drain.
+func checkTimeouts(b *builder, n *node, p engine.Pool) {
+	at, longest, total := n.at, engine.Duration(0), engine.Duration(0)
+	add := func(block, name string, d engine.Duration) {
+		if d > longest && block != "" {
+			at, longest = n.childBlock(block).args[name].Expr.Range(), d
+		}
+		total += min(d, engine.MaxRunHold+1) // so that the sum does not overflow
+	}
+	add("timeouts", "stage", p.Timeouts.Stage)
+	add("timeouts", "reboot", p.Timeouts.Reboot)
+	add("timeouts", "health", p.Timeouts.Health)
+	if p.Drain != nil {
+		add("drain", "timeout", p.Drain.Timeout)
+	}
+	for _, rule := range p.Policy {
+		add("", "", rule.Timeout)
+	}
+	if total > engine.MaxRunHold {
+		b.addError(at, fmt.Sprintf("the timeouts of pool %q are more than 30 days together", p.Name), "shorten them: the hold of a run ends after 30 days")
+	}
 }
 
 func (b *builder) readReboot(n *node) engine.RebootSetting {
