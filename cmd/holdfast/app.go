@@ -58,7 +58,32 @@ Exit status:
 		a.holdCommand(), a.releaseCommand(), a.holdsCommand(), powerCommand(a), a.etcdCommand(), a.mirrorCommand(), a.runsCommand(), a.reportCommand(), a.diffCommand(), a.renderCommand(), a.versionCommand())
 	addCompletions(root, &a.siteOpener)
 	root.InitDefaultCompletionCmd()
+	root.InitDefaultHelpCmd()
+	for _, cmd := range root.Commands() {
+		switch cmd.Name() {
+		case "completion":
+			cmd.Args = cobra.ArbitraryArgs
+			requireSubcommand(cmd)
+		case "help":
+			cmd.Run, cmd.RunE = nil, showHelp
+		}
+	}
 	return root
+}
+
+// showHelp shows the help of the command that the arguments name. Unlike the default of cobra, it refuses other names.
+func showHelp(cmd *cobra.Command, args []string) error {
+	of, rest, err := cmd.Root().Find(args)
+	switch {
+	case err != nil:
+		return err
+	case len(rest) > 0 && of.HasSubCommands():
+		return unknownSubcommand(of, rest[0])
+	case len(rest) > 0:
+		return fmt.Errorf("unexpected argument %q", rest[0])
+	}
+	of.InitDefaultHelpFlag()
+	return of.Help()
 }
 
 func listExitCodes() string {
@@ -129,10 +154,14 @@ func requireSubcommand(cmd *cobra.Command) {
 		if len(args) == 0 {
 			return cmd.Help()
 		}
-		var names []string
-		for _, c := range cmd.Commands() {
-			names = append(names, c.Name())
-		}
-		return fmt.Errorf("there is no command %q below %s; there are %s", args[0], cmd.CommandPath(), strings.Join(names, ", "))
+		return unknownSubcommand(cmd, args[0])
 	}
+}
+
+func unknownSubcommand(cmd *cobra.Command, name string) error {
+	var names []string
+	for _, c := range cmd.Commands() {
+		names = append(names, c.Name())
+	}
+	return fmt.Errorf("there is no command %q below %s; there are %s", name, cmd.CommandPath(), strings.Join(names, ", "))
 }

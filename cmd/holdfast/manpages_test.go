@@ -72,7 +72,7 @@ func commandPages(root *cobra.Command) map[string]string {
 	names := map[string]string{}
 	var walk func(*cobra.Command)
 	walk = func(c *cobra.Command) {
-		if c.Hidden {
+		if c.Hidden || c.Name() == "help" {
 			return
 		}
 		names[c.CommandPath()] = strings.ReplaceAll(c.CommandPath(), " ", "-") + ".1"
