@@ -16,8 +16,8 @@ import (
 )
 
 // completer completes names from the inventory and the journals for a shell. It
-// connects to no host. If the inventory or the journals cannot be read, it completes
-// nothing, because a shell has no place for an error.
+// connects to no host. It passes errors of the inventory and the journals over,
+// because a shell has no place for an error.
 type completer struct{ *siteOpener }
 
 // completion completes an argument of a command: args are the arguments before it,
@@ -102,10 +102,7 @@ func thenFiles(complete completion) completion {
 }
 
 func (c completer) readInventory() engine.Inventory {
-	loaded, err := c.loadInventory()
-	if err != nil {
-		return engine.Inventory{}
-	}
+	loaded, _ := c.loadInventory() // with an error, such as a variable without a value, it has the names that are known
 	return hideNames(loaded)
 }
 
