@@ -150,10 +150,17 @@ func TestHostKeyAlias(t *testing.T) {
 	s := sshtest.Start(t, sshtest.Config{})
 	to := targetOf(s)
 	key := hostKeyOf(t, s)
-	to.KnownHosts = []string{writeFile(t, "known_hosts", knownHostsLine("", "alias", key))}
-	dialRefused(t, newDialer(t, remote.Options{}), to, remote.HostKeyUnknown)
-	to.Config = writeFile(t, "config", "Host 127.0.0.1\n HostKeyAlias alias\n")
-	dialTarget(t, newDialer(t, remote.Options{}), to)
+	for alias, found := range map[string]bool{"alias": true, "fd00::1": true, "[gw]:2201": true, "[fd00::1]:2201": true, "[gw]:2202": false, "gw": false, "fd00::2": false} {
+		lines := knownHostsLine("", "alias", key) + knownHostsLine("", "fd00::1", key) + knownHostsLine("", "[gw]:2201,[fd00::1]:2201", key)
+		to.KnownHosts, to.Config = []string{writeFile(t, "known_hosts", lines)}, ""
+		dialRefused(t, newDialer(t, remote.Options{}), to, remote.HostKeyUnknown)
+		to.Config = writeFile(t, "config", "Host 127.0.0.1\n HostKeyAlias "+alias+"\n")
+		if found {
+			dialTarget(t, newDialer(t, remote.Options{}), to)
+		} else {
+			dialRefused(t, newDialer(t, remote.Options{}), to, remote.HostKeyUnknown)
+		}
+	}
 }
 
 // hostKeyOf connects to s and returns its host key.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/user"
 	"path/filepath"
@@ -52,7 +53,7 @@ func (r *Resolver) Resolve(t Target) (Endpoint, error) {
 	}
 	e.HostKey = e.Address()
 	if alias := r.configValue("HostKeyAlias"); alias != "" {
-		e.HostKey = alias + ":22"
+		e.HostKey = aliasAddress(alias)
 	}
 	r.resolveTimeouts(&e)
 	r.resolveJumpHosts(t, &e)
@@ -60,6 +61,14 @@ func (r *Resolver) Resolve(t Target) (Endpoint, error) {
 	r.readRestrictions(&e)
 	r.checkTarget(t)
 	return e, r.err
+}
+
+// aliasAddress returns the host:port of a HostKeyAlias, which is a name as known_hosts has it: with a port only after brackets.
+func aliasAddress(alias string) string {
+	if _, _, err := net.SplitHostPort(alias); err == nil && strings.HasPrefix(alias, "[") {
+		return alias
+	}
+	return net.JoinHostPort(alias, strconv.Itoa(defaultPort))
 }
 
 // findValues looks up the options of the host. The tokens of a command see the options of the lines above it.
