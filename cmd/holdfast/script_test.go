@@ -70,8 +70,7 @@ func (g guarded) Run() int {
 // The condition [slow] is true if slow tests must run, see package longtest.
 func TestScripts(t *testing.T) {
 	t.Parallel()
-	testscript.Run(t, testscript.Params{
-		Dir:                 "testdata/script",
+	params := testscript.Params{
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		ContinueOnError:     os.Getenv("EXPLORE") != "",
@@ -81,7 +80,30 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"host": startHost, "halt": haltHost, "lockkey": lockKey, "exits": cmdExits, "connections": cmdConnections, "interrupt": cmdInterrupt, "hangup": hangUp, "answer": cmdAnswer, "session": inSession, "registry": startRegistry, "snapshot": saveSnapshot(t),
 		},
-	})
+	}
+	onDisk, inMemory := listScripts(t)
+	params.Files = onDisk
+	testscript.Run(t, params)
+	params.Files, params.WorkdirRoot = inMemory, longtest.DirInMemory(t)
+	testscript.Run(t, params)
+}
+
+// listScripts returns the scripts that configure paths of a host, which are paths below the folder of the script, and the
+// other scripts. The program refuses to configure paths below /dev, where folders in memory are.
+func listScripts(t *testing.T) (onDisk, inMemory []string) {
+	t.Helper()
+	files, err := filepath.Glob("testdata/script/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%d scripts, %v", len(files), err)
+	}
+	for _, file := range files {
+		if strings.HasPrefix(filepath.Base(file), "config-") {
+			onDisk = append(onDisk, file)
+		} else {
+			inMemory = append(inMemory, file)
+		}
+	}
+	return onDisk, inMemory
 }
 
 func holdsInScript(condition string) (bool, error) {

@@ -10,7 +10,7 @@ import (
 // TestMain tries few disks by default, because each disk is simulated for
 // minutes, in steps of a millisecond.
 func TestMain(m *testing.M) {
-	longtest.FewerChecks("40")
+	longtest.FewerChecks(20, 40)
 	longtest.CollectRarely()
 	os.Exit(m.Run())
 }

@@ -11,7 +11,7 @@ import (
 // TestMain lowers the number of random texts, and makes the garbage collector
 // run less often: the tests end soon.
 func TestMain(m *testing.M) {
-	longtest.FewerChecks("40")
+	longtest.FewerChecks(20, 40)
 	longtest.CollectRarely()
 	longtest.TempInMemory()
 	os.Exit(pathtest.Run(m))

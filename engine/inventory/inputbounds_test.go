@@ -9,6 +9,7 @@ import (
 	"testing/fstest"
 
 	"holdfast/engine/inventory/expression"
+	"holdfast/engine/longtest"
 )
 
 // endless is a file system with one file that never ends, like /dev/zero.
@@ -33,6 +34,7 @@ var _ io.Reader = nothing{}
 func TestBounds(t *testing.T) {
 	bounds := expression.DefaultBounds
 	bounds.Items, bounds.Rounds, bounds.Bytes = bounds.Items/400, bounds.Rounds/400, 72<<20
+	deep := longtest.Choose(5_000, 50_000, 50_000)
 	doubling := "a0 = \"0123456789abcdef\"\n"
 	for i := range 40 {
 		doubling += fmt.Sprintf("a%d = \"${local.a%d}${local.a%d}\"\n", i+1, i, i)
@@ -48,31 +50,35 @@ func TestBounds(t *testing.T) {
 		{"indented far", local(`indent(999999999, "a\nb")`), "more than 64 MiB"},
 		{"replaced by much", local(`replace(format("%9999s", ""), " ", join("", [for i in range(1000) : format("%9999s", "")]))`), "more than 64 MiB"},
 		{"joined by much", local(`join(join("", [for i in range(1000) : format("%9999s", "")]), range(1000))`), "more than 64 MiB"},
-		{"locals that double", "site \"s\" {}\nlocals {\n" + doubling + "}\n", "site.hcl:25:10: the text is too long: all texts and results of functions of the inventory have more than 72 MiB; make them once, in locals"},
+		{"locals that double", "site \"s\" {}\nlocals {\n" + doubling + "}\n", "site.hcl:23:10: the text is too long: all texts and results of functions of the inventory have more than 18 MiB; make them once, in locals"},
 		{"a text of many parts", "site \"s\" {}\nlocals {\n" + halfDoubled + "x = \"" + strings.Repeat("${local.a16}", 65) + "\"\n}\n", "the text is too long: a text may have 64 MiB; repeat less"},
-		{"a loop of texts", "site \"s\" {}\nlocals {\n" + halfDoubled + "x = [for i in range(80) : \"${local.a16}.\"]\n}\n", "site.hcl:20:30: the text is too long: all texts and results of functions of the inventory have more than 72 MiB; make them once, in locals"},
-		{"a loop of one long literal", local("[for i in range(80) : \"" + strings.Repeat("x", 1<<20) + "\"]"), "site.hcl:3:30: the text is too long: all texts"},
-		{"a loop of one long heredoc", local("[for i in range(80) : <<E\n" + strings.Repeat(strings.Repeat("x", 1023)+"\n", 1<<10) + "E\n]"), "the text is too long: all texts"},
-		{"a long document of many hosts", "site \"s\" {}\npool \"w\" {}\nhosts \"w\" {\n  range = \"1-1000\"\n  address = \"w${id}\"\n  pool = \"w\"\n  config \"a.bu\" { content = \"" + strings.Repeat("x", 1<<20) + "\" }\n}\n", "the text is too long: all texts"},
+		{"a loop of texts", "site \"s\" {}\nlocals {\n" + halfDoubled + "x = [for i in range(80) : \"${local.a16}.\"]\n}\n", "site.hcl:20:30: the text is too long: all texts and results of functions of the inventory have more than 18 MiB; make them once, in locals"},
+		{"a loop of one long literal", local("[for i in range(80) : \"" + strings.Repeat("x", 1<<18) + "\"]"), "site.hcl:3:30: the text is too long: all texts"},
+		{"a loop of one long heredoc", local("[for i in range(80) : <<E\n" + strings.Repeat(strings.Repeat("x", 1023)+"\n", 1<<8) + "E\n]"), "the text is too long: all texts"},
+		{"a long document of many hosts", "site \"s\" {}\npool \"w\" {}\nhosts \"w\" {\n  range = \"1-1000\"\n  address = \"w${id}\"\n  pool = \"w\"\n  config \"a.bu\" { content = \"" + strings.Repeat("x", 1<<18) + "\" }\n}\n", "the text is too long: all texts"},
 		{"loops within a text", "site \"s\" {}\nlocals {\n" + halfDoubled + "x = \"%{for i in range(65)}${local.a16}%{endfor}\"\n}\n", "site.hcl:20:6: the text is too long"},
 		{"texts of a template", "site \"s\" {}\nlocals {\n" + halfDoubled + "x = [for i in range(80) : templatefile(\"long\", { t = local.a16 })]\n}\n", "long:1:3: the text is too long: all texts"},
 		{"many pools", "site \"s\" {}\n" + numberPools(1001), "site.hcl:1002:6: the inventory has 1001 pools; the limit is 1000: merge pools"},
-		{"brackets", local(strings.Repeat("[", 50_000) + strings.Repeat("]", 50_000)), "site.hcl:3:105: nested too deep"},
-		{"parentheses", local(strings.Repeat("(", 50_000)), "nested too deep"},
-		{"objects", local(strings.Repeat("{a=", 50_000)), "nested too deep"},
-		{"blocks", strings.Repeat("a {\n", 50_000), "nested too deep"},
-		{"templates", local(strings.Repeat("\"${", 50_000)), "nested too deep"},
-		{"directives", local("<<E\n" + strings.Repeat("%{if true}", 50_000) + "\nE"), "nested too deep"},
-		{"signs", local(strings.Repeat("!", 50_000) + "true"), "nested too deep"},
-		{"sums", local("1" + strings.Repeat("+1", 50_000)), "nested too deep"},
-		{"choices", local(strings.Repeat("true ? 1 : ", 50_000) + "2"), "nested too deep"},
-		{"indexes", local("local.y" + strings.Repeat("[local.z]", 50_000)), "nested too deep"},
+		{"brackets", local(strings.Repeat("[", deep) + strings.Repeat("]", deep)), "site.hcl:3:105: nested too deep"},
+		{"parentheses", local(strings.Repeat("(", deep)), "nested too deep"},
+		{"objects", local(strings.Repeat("{a=", deep)), "nested too deep"},
+		{"blocks", strings.Repeat("a {\n", deep), "nested too deep"},
+		{"templates", local(strings.Repeat("\"${", deep)), "nested too deep"},
+		{"directives", local("<<E\n" + strings.Repeat("%{if true}", deep) + "\nE"), "nested too deep"},
+		{"signs", local(strings.Repeat("!", deep) + "true"), "nested too deep"},
+		{"sums", local("1" + strings.Repeat("+1", deep)), "nested too deep"},
+		{"choices", local(strings.Repeat("true ? 1 : ", deep) + "2"), "nested too deep"},
+		{"indexes", local("local.y" + strings.Repeat("[local.z]", deep)), "nested too deep"},
 		{"loops in loops", local(`[for a in range(1000) : [for b in range(1000) : [for c in range(1000) : c]]]`), "site.hcl:3:65: too many rounds: the loops of the inventory go through more than 12500 values"},
 		{"loops of a template", local(`templatefile("loops", { list = range(1000) })`), "loops:1:"},
 		{"many long lists", local(`[for a in range(1000) : range(1000)]`), "have more than 50000 values"},
 		{"a large file", "#" + strings.Repeat("x", expression.MaxSourceBytes), "more than 8 MiB"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
+			bounds := bounds
+			if strings.Contains(tc.want, "all texts") {
+				bounds.Bytes = 18 << 20
+			}
 			_, err := loadWithin(Source{FS: endless{fstest.MapFS{"site.hcl": {Data: []byte(tc.text)}, "zero": {}, "long": {Data: []byte("${t}.")}, "loops": {Data: []byte("%{for a in list}%{for b in list}%{for c in list}${a}${b}%{endfor}%{endfor}%{endfor}")}}}, Paths: []string{"site.hcl"}}, bounds, piecesFrom)
 			if err == nil || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("got %.500v, want %s", err, tc.want)

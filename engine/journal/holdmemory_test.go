@@ -11,6 +11,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/journal"
+	"holdfast/engine/longtest"
 )
 
 func reached(host string, h *engine.Hold) map[string]engine.Facts {
@@ -68,6 +69,10 @@ func TestHoldMemoryIsBounded(t *testing.T) {
 	facts := map[string]engine.Facts{}
 	for i := range 10_000 {
 		h := fmt.Sprint("h", i)
+		facts[h] = engine.Facts{Host: h, Hold: &engine.Hold{Kind: engine.MaintenanceHold}}
+		if i >= longtest.Choose(100, 10_000, 10_000) {
+			continue
+		}
 		facts[h] = engine.Facts{Host: h, Hold: &engine.Hold{Kind: engine.MaintenanceHold, Holder: evil, Run: evil, Bastion: evil, Reason: evil, Ticket: evil, Step: evil, Drain: &engine.HoldDrain{Name: evil, Undo: evil, Kubernetes: evil, Node: evil}}}
 	}
 	m.Recall(facts)

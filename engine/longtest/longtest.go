@@ -9,6 +9,7 @@ import (
 	"flag"
 	"os"
 	"slices"
+	"strconv"
 	"testing"
 )
 
@@ -51,10 +52,11 @@ func Pick(usual, all int) int {
 }
 
 // FewerChecks sets the number of tries of each property of pgregory.net/rapid, 100 by default, for a package in which a
-// try takes long. RAPID_CHECKS and -rapid.checks override it. Call it in TestMain.
-func FewerChecks(usual string) {
+// try takes long: quick by default, and slow if slow tests must run. RAPID_CHECKS and -rapid.checks override it. Call it in
+// TestMain.
+func FewerChecks(quick, slow int) {
 	if !On() && os.Getenv("RAPID_CHECKS") == "" {
-		_ = flag.Set("rapid.checks", usual) // a package without properties has no such flag
+		_ = flag.Set("rapid.checks", strconv.Itoa(Choose(quick, slow, slow))) // a package without properties has no such flag
 	}
 }
 

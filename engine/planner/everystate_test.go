@@ -22,7 +22,7 @@ func etcdWorld(members []*machine, limit int) *world {
 // other than the leader in one order only, unless all worlds are tried.
 func TestClusterSickAndWork(t *testing.T) {
 	t.Parallel()
-	for n := 1; n <= 7; n++ {
+	for n := 1; n <= longtest.Choose(5, 7, 7); n++ {
 		t.Run(fmt.Sprintf("voters=%d", n), func(t *testing.T) {
 			for bits := range 1 << (2 * n) {
 				if n > 5 && !longtest.On() && !isInOrder(bits, n) {
@@ -132,7 +132,7 @@ func eachChoice(n, k int, ordered bool, f func([]int)) {
 // members, with every leader, and with every condition of the cluster.
 func TestClusterEveryState(t *testing.T) {
 	t.Parallel()
-	every := longtest.Choose(6, 3, 1)
+	every := longtest.Choose(13, 3, 1)
 	conditions := []etcd{{}, {allowOutage: true}, {learner: true}, {alarm: true, allowOutage: true}, {unknown: true}}
 	for n := 1; n <= 3; n++ {
 		eachChoice(len(states), n, true, func(pick []int) {
@@ -176,7 +176,7 @@ func TestClusterLargeEveryState(t *testing.T) {
 // A pool without etcd: every combination of states × zones × limits.
 func TestPoolEveryState(t *testing.T) {
 	t.Parallel()
-	every := longtest.Choose(20, 5, 1)
+	every := longtest.Choose(41, 5, 1)
 	limits := []engine.CountOrPercent{{Count: 1}, {Count: 2}, {Percent: 50}, {Percent: 100}, {}}
 	for n := 1; n <= 4; n++ {
 		eachChoice(len(states), n, n < 4, func(pick []int) {
@@ -200,7 +200,7 @@ func TestPoolEveryState(t *testing.T) {
 func TestNodesEveryState(t *testing.T) {
 	t.Parallel()
 	few := append([]machine{{}, {work: "reboot"}, {lost: true}, {hold: "foreign"}, {work: "reboot", failed: true, hold: "own"}}, nodeStates...)
-	every := longtest.Choose(20, 5, 1)
+	every := longtest.Choose(41, 5, 1)
 	for n := 1; n <= 4; n++ {
 		eachChoice(len(few), n, n < 4, func(pick []int) {
 			sum := 0
@@ -297,7 +297,7 @@ func TestPaceEveryState(t *testing.T) {
 			}
 		}
 	}
-	every := longtest.Pick(7, 1)
+	every := longtest.Choose(19, 7, 1)
 	eachChoice(len(few), 3, true, func(pick []int) {
 		for n, p := range paces {
 			if (pick[0]+pick[1]+pick[2]+n)%every != 0 {

@@ -12,7 +12,7 @@ import (
 // plans of small worlds are short-lived, and a third of the test time is spent
 // on collecting them.
 func TestMain(m *testing.M) {
-	longtest.FewerChecks("40")
+	longtest.FewerChecks(20, 40)
 	longtest.CollectRarely()
 	os.Exit(pathtest.Run(m))
 }

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"holdfast/engine"
+	"holdfast/engine/longtest"
 	"holdfast/engine/planner"
 )
 
@@ -168,7 +169,7 @@ func stepNames(steps []engine.Step) []string {
 // Batches use up the budgets: no plan has more batches than it needs.
 func TestBatchesAreFull(t *testing.T) {
 	t.Parallel()
-	for n := 1; n <= 40; n++ {
+	for n := 1; n <= longtest.Choose(20, 40, 40); n++ {
 		for limit := 1; limit <= n; limit++ {
 			w := &world{pools: []engine.Pool{{Name: "worker", MaxUnavailable: engine.CountOrPercent{Count: limit}}}}
 			for i := range n {

@@ -2,7 +2,6 @@ package rollout_test
 
 import (
 	"os"
-	"strconv"
 	"testing"
 
 	"holdfast/engine/longtest"
@@ -12,7 +11,7 @@ import (
 // worlds are small and short-lived, and half of the test time is spent on
 // collecting them.
 func TestMain(m *testing.M) {
-	longtest.FewerChecks(strconv.Itoa(longtest.Choose(15, 40, 0)))
+	longtest.FewerChecks(8, 40)
 	longtest.TempInMemory()
 	longtest.CollectRarely()
 	os.Exit(m.Run())

@@ -10,7 +10,7 @@ import (
 
 // TestMain tries few histories by default, because each one is a fleet that is simulated for days.
 func TestMain(m *testing.M) {
-	longtest.FewerChecks("40")
+	longtest.FewerChecks(15, 40)
 	longtest.CollectRarely()
 	longtest.TempInMemory()
 	os.Exit(pathtest.Run(m))

@@ -150,7 +150,7 @@ func TestLaws(t *testing.T) {
 			for _, learner := range names {
 				for _, hosts := range fresh {
 					for mode := range 3 {
-						if worlds++; worlds%longtest.Pick(13, 1) == 0 {
+						if worlds++; worlds%longtest.Choose(37, 13, 1) == 0 {
 							tried++
 							tryWorld(t, kinds, voters, learner, hosts, mode)
 						}

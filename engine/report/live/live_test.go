@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 	if how := os.Getenv(liveChild); how != "" {
 		showLive(how)
 	}
-	longtest.FewerChecks("40")
+	longtest.FewerChecks(20, 40)
 	os.Exit(m.Run())
 }
 
