@@ -210,7 +210,7 @@ func TestSELinuxContexts(t *testing.T) {
 func TestASignalNeverLeavesHalf(t *testing.T) {
 	for point, code := range map[string]int{"prepared": 143, "before": 0, "rename 2": 0, "units": 0} {
 		t.Run(point, func(t *testing.T) {
-			longtest.SkipOthers(t, point, "prepared", "rename 2")
+			longtest.SkipOthers(t, point, "rename 2")
 			t.Parallel()
 			b := newWriteBox(t)
 			b.Put("/etc/foo", "old\n", 0o644)

@@ -284,7 +284,7 @@ func TestTheEffectOfSystemctlIsChecked(t *testing.T) {
 		"of the OS, not a file": {"enable", "static", false, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			longtest.SkipOthers(t, name, "enabled by the OS", "enabled anew")
+			longtest.SkipOthers(t, name, "enabled by the OS")
 			t.Parallel()
 			b := newWriteBox(t)
 			b.AddTool("systemctl", "[ \"$1\" != is-enabled ] || echo "+c.state+"\n")
@@ -304,6 +304,7 @@ func TestTheEffectOfSystemctlIsChecked(t *testing.T) {
 func TestTheUnitOfTheOSGetsItsPreset(t *testing.T) {
 	for name, fails := range map[string]bool{"written": false, "undone": true} {
 		t.Run(name, func(t *testing.T) {
+			longtest.SkipOthers(t, name, "written")
 			t.Parallel()
 			b := newWriteBox(t)
 			for _, unit := range []string{"over.service", "own.service"} {

@@ -221,6 +221,7 @@ func TestStagedBySomebodyElseIsStagedAgain(t *testing.T) {
 		"bootc": "rm /run/holdfast/staged-args; mkdir -p /run/ostree; : >/run/ostree/staged-deployment-locked; bootc switch " + image2,
 	}
 	onEachTool(t, func(b *osHost, s site, d engine.Desired) {
+		longtest.SkipOthers(b.T, d.OS.Driver, "ostree")
 		b.Hold(engine.RunHold, "r1")
 		b.Want(b.stage(d), 0, "staged and locked")
 		planned := moduletest.OrderOf(b.steps(d).Reboot)

@@ -11,6 +11,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/hostscript"
+	"holdfast/engine/longtest"
 	"holdfast/modules/moduletest"
 )
 
@@ -108,6 +109,7 @@ func TestARebootThatIsDelayed(t *testing.T) {
 // TestAPlainRebootIntoAnotherOS: somebody has made the previous OS the default, and has not rebooted. No plan includes it.
 func TestAPlainRebootIntoAnotherOS(t *testing.T) {
 	onSites(t, []string{"ostree", "rpm-ostree image", "bootc"}, func(b *osHost, _ site, d engine.Desired) {
+		longtest.SkipOthers(b.T, d.OS.Driver, "ostree")
 		b.failNewOS(d)
 		running := b.gatherFacts(d).Booted()
 		script := b.plainRebootStep()

@@ -307,7 +307,7 @@ func TestARollbackWithoutARebootIsUndone(t *testing.T) {
 	}{"refused": {refuse, 1}, "late": {comeLate, hostscript.ScriptChanged}} {
 		t.Run(name, func(t *testing.T) {
 			backSites(t, func(b *osHost, s site, d engine.Desired) {
-				longtest.SkipOthers(b.T, s.os.Driver+" "+name, "ostree refused", "rpm-ostree late")
+				longtest.SkipOthers(b.T, s.os.Driver+" "+name, "ostree refused", "bootc late")
 				old := b.gatherFacts(d).Booted().Digest
 				script := b.failNewOS(d)
 				if b.read("ostree-version") == "2022.7" && s.os.Driver == "ostree" { // it has no command for this
@@ -350,6 +350,7 @@ func TestBootcGoesBackToACommit(t *testing.T) {
 // TestARollbackWithoutARebootBesideAPinnedOS: a second "rpm-ostree rollback" would put the pinned deployment on top.
 func TestARollbackWithoutARebootBesideAPinnedOS(t *testing.T) {
 	onSites(t, []string{"ostree", "rpm-ostree image", "bootc"}, func(b *osHost, _ site, d engine.Desired) {
+		longtest.SkipOthers(b.T, d.OS.Driver, "rpm-ostree")
 		script := b.failNewOS(d)
 		b.Write("pinned", moduletest.V3+" lab:lab/stable")
 		b.Write("fail-reboot", "Call to Reboot failed: Access denied")
@@ -396,6 +397,7 @@ func TestARollbackWhoseStatusFails(t *testing.T) {
 // reboots, the host does not count as one that matches: no run releases it.
 func TestAHostThatWouldBootAnotherOSDoesNotMatch(t *testing.T) {
 	onSites(t, []string{"ostree", "ostree 2026.4", "rpm-ostree image", "bootc"}, func(b *osHost, s site, d engine.Desired) {
+		longtest.SkipOthers(b.T, s.os.Driver, "ostree")
 		old := b.gatherFacts(d).Booted().Digest
 		script := b.failNewOS(d)
 		killed := strings.ReplaceAll(script, "\nif is_order_void; then", "\nkill -KILL $$\nif is_order_void; then")

@@ -34,7 +34,7 @@ func (b *osHost) writeTrees(d engine.Desired, now, next string) {
 func TestEachDriverComparesTheStagedOS(t *testing.T) {
 	same := tree("6.12.1", "1", "2", "3")
 	onSoftHosts(t, func(b *osHost, d engine.Desired) {
-		longtest.SkipOthers(b.T, d.OS.Driver, "ostree", "bootc")
+		longtest.SkipOthers(b.T, d.OS.Driver, "bootc")
 		b.Write("proc/self/mounts", composefsMounts)
 		b.Want(b.stage(d), 0, "staged and locked")
 		b.writeTrees(d, same, same)
@@ -53,7 +53,7 @@ func TestEachDriverComparesTheStagedOS(t *testing.T) {
 // TestEachDriverSoftReboots checks the order with each driver: prepared, refused and undone, and in full instead.
 func TestEachDriverSoftReboots(t *testing.T) {
 	onSoftHosts(t, func(b *osHost, d engine.Desired) {
-		longtest.SkipOthers(b.T, d.OS.Driver, "ostree", "bootc")
+		longtest.SkipOthers(b.T, d.OS.Driver, "bootc")
 		b.Hold(engine.RunHold, "r1")
 		b.Want(b.stage(d), 0, "staged and locked")
 		must := b.softOrder(d, "no")
@@ -77,7 +77,7 @@ func TestEachDriverSoftReboots(t *testing.T) {
 // TestEachDriverFallsBack checks that a host that cannot soft reboot after all boots the staged OS in full.
 func TestEachDriverFallsBack(t *testing.T) {
 	onSoftHosts(t, func(b *osHost, d engine.Desired) {
-		longtest.SkipOthers(b.T, d.OS.Driver, "ostree", "bootc")
+		longtest.SkipOthers(b.T, d.OS.Driver, "bootc")
 		b.Hold(engine.RunHold, "r1")
 		b.Want(b.stage(d), 0, "staged and locked")
 		b.Write("fail-prepare", "error: different kernel state")
