@@ -10,6 +10,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/hostscript"
+	"holdfast/engine/longtest"
 	"holdfast/engine/resource"
 )
 
@@ -125,7 +126,10 @@ func TestTextOfAHoldIsNeverTakenForItsOwner(t *testing.T) {
 		`","run":"r2","x":"`, "line\n\"run\":\"r2\",\nrest", `$(touch "$BOX/pwned")`, "`touch $BOX/pwned`", `'; touch "$BOX/pwned"; '`,
 		"\x1b]0;title\a", "\u202egnp", "%s%n\\n\\", "\"stopped_units\":[\"sshd.service\"]", "\xff\xfe", "", "\x00",
 	}
-	for _, text := range evil {
+	for i, text := range evil {
+		if i%3 != 0 && !longtest.Slow() {
+			continue
+		}
 		b := newBox(t)
 		h := runHold("r1")
 		h.Holder, h.Reason, h.Ticket = text, text, text

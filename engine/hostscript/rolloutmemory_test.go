@@ -150,6 +150,7 @@ func TestAHostForgetsThatAnOSFailed(t *testing.T) {
 		"of no matter":      {engine.Release{Updated: true}, "1111\n2222\n", "1111\n2222\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			longtest.SkipOthers(t, name, "the last", "twice", "odd lines", "none", "soft reboot since", "given back")
 			b := newBox(t)
 			if c.release.BootID.SoftReboots() > 0 {
 				b.writeFile("/soft-reboots", "2\n")

@@ -11,6 +11,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/event"
+	"holdfast/engine/longtest"
 	"holdfast/engine/report"
 	"holdfast/engine/report/summary"
 	"holdfast/engine/rollout"
@@ -49,7 +50,7 @@ func watchLeader(site *simulator.Site, b *simulator.Bastion, lost *string) {
 // has its leader, and no deployment goes under a member. A cluster of one waits for a yes before the second OS.
 func TestSurvivorsOverUpdates(t *testing.T) {
 	for _, voters := range []int{1, 3} {
-		for killed := 1; killed <= 120; killed += 5 + voters {
+		for killed := 1; killed <= 120; killed += longtest.Choose(20, 5, 5) + voters {
 			synctest.Test(t, func(t *testing.T) {
 				site, lost := survivorSite(voters), ""
 				first, second := site.Bastion("run-1"), site.Bastion("run-2")

@@ -40,7 +40,7 @@ func hostileProbe(t *testing.T) (observetest.Host, resource.Config) {
 // never takes a file of root for a file of the account. By default each kind of
 // action happens at a few moments, different ones for each kind.
 func TestLooksAreSafeOnHostileGround(t *testing.T) {
-	every := longtest.Pick(26, 1)
+	every := longtest.Choose(78, 26, 1)
 	for i, how := range slices.Sorted(maps.Keys(observetest.Meddlers)) {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()

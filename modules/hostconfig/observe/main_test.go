@@ -9,6 +9,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	longtest.FewerChecks(30, 100) // each try starts a shell
 	longtest.TempInMemory()
 	os.Exit(pathtest.Run(m))
 }
