@@ -41,7 +41,7 @@ type RebootSetting struct {
 // HasChoice reports whether the pool allows another kind of reboot beside the full one.
 func (s RebootSetting) HasChoice() bool { return s.Soft != NeverSoft || s.Kexec != NeverKexec }
 
-// ResetAfter returns how long a host of the pool may be silent in a reboot before it is reset; 0: it is never reset. Only
+// ResetAfter returns how long a host of the pool may be silent in a reboot before it is reset, or 0 if it is never reset. Only
 // a BMC can reset a host.
 func (p Pool) ResetAfter(h Host) Duration {
 	if h.BMC == nil {

@@ -110,7 +110,7 @@ func checkDrained(inv engine.Inventory, hosts []engine.Host) error {
 // hold.
 const maxReason = 2000
 
-// parseEnd returns how long the hold lasts; 0: it has no end.
+// parseEnd returns how long the hold lasts, or 0 if it has no end.
 func (f holdFlags) parseEnd(now time.Time) (engine.Duration, error) {
 	if f.until == "" {
 		return parseFor(f.lasts)

@@ -93,7 +93,7 @@ func writeRegistryError(w http.ResponseWriter, code, message string) {
 
 func writeJSON(w http.ResponseWriter, status int, value any) {
 	data, err := json.Marshal(value)
-	if err != nil { // cannot happen: texts and maps of texts can be encoded
+	if err != nil { // cannot happen: the callers' values have only texts
 		status = http.StatusInternalServerError
 	}
 	w.Header().Set("Content-Type", "application/json")

@@ -14,7 +14,7 @@ import (
 	"holdfast/engine/event"
 )
 
-// FindRun returns the ID of the run with this ID, or of the only run whose ID begins with name.
+// FindRun returns the ID of a run. name is the whole ID, or the beginning of only one.
 func FindRun(dir, name string) (string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -45,8 +45,8 @@ func Replay(dir, id string, each func(event.Event) error) error {
 }
 
 // Prune removes the journals of successful runs, and of work on holds, that began before a time. It keeps the newest of each
-// site, the runs that the history needs, and the runs that alone prove that a lost host was seen again. The history does not use
-// journals beyond the newest maxJournals. Prune returns the IDs of the removed runs.
+// site, the runs that the history needs, and the runs that alone prove that a lost host was seen again. Journals beyond the newest
+// maxJournals are not in the history, so it needs none of them. Prune returns the IDs of the removed runs.
 func Prune(dir string, keep int, before time.Time) (removed []string, err error) {
 	all, err := listAllRuns(dir)
 	if err != nil {

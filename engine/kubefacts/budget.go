@@ -18,7 +18,7 @@ type Budget struct {
 	Allowed  int  // pods that may be evicted now
 	Stale    bool // its status is of an earlier version of it
 
-	SyncFailure string // why the controller manager cannot compute the status; "": it can
+	SyncFailure string // why the controller manager cannot compute the status; "" if it can
 
 	CountsByControl bool // it counts only pods of controllers, by the scale of these: it has a maxUnavailable or a percentage
 
@@ -33,7 +33,8 @@ func (b Budget) releasesUnready() bool {
 	return b.AllowsUnready || b.Healthy >= b.Desired && b.Desired > 0
 }
 
-// describeRefusal returns the obstacle that the budget is to an eviction of a pod, and the next step; "": it allows the eviction.
+// describeRefusal returns the obstacle that the budget is to an eviction of a pod, and the next step, or "" if it allows
+// the eviction.
 func (b Budget) describeRefusal(p Pod) (ObstacleKind, string) {
 	switch {
 	case !p.Ready && b.releasesUnready():

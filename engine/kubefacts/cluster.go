@@ -10,7 +10,7 @@ import (
 // ClusterFacts is the observed state of a Kubernetes cluster at one moment.
 type ClusterFacts struct {
 	Name         string
-	Problem      *Problem      // why there are no facts; nil: there are
+	Problem      *Problem      // why there are no facts; nil if there are some
 	Nodes        []Node        // all nodes
 	Leases       []Lease       // leases of nodes, which tools for maintenance take
 	Maintenances []Maintenance // objects NodeMaintenance

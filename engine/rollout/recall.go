@@ -61,7 +61,7 @@ func (m *maintainer) recallReadings(ctx context.Context, list []hold.Reading) {
 	}
 }
 
-// rememberHold remembers a hold that was written a moment ago; nil: it was ended.
+// rememberHold remembers a hold that was written a moment ago. If h is nil, the hold was ended.
 func (a hostAccess) rememberHold(host string, h *engine.Hold, lasts engine.Duration) {
 	if a.Holds == nil {
 		return

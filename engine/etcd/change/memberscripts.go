@@ -78,7 +78,7 @@ func scriptHead(m engine.ManagedMembers, variables [][2]string) string {
 	}) + hostscript.Assign(variables) + "root=\n\n" + hostscript.GroundScript + libScript
 }
 
-// wantedLog returns the folder of the write-ahead log that the inventory wants; "": it is in the data directory.
+// wantedLog returns the folder of the write-ahead log that the inventory wants, or "" for the data directory.
 func wantedLog(m engine.ManagedMembers) string {
 	if m.Settings == nil {
 		return ""

@@ -259,7 +259,7 @@ func (d decision) nextMissing() (MemberStep, error) {
 	return MemberStep{Action: AddLearner, Host: candidates[0].Name, Reason: d.describeVersions(candidates[0])}, nil
 }
 
-// whyRefused returns why the host can have no member now; "": it can.
+// whyRefused returns why the host can have no member now, or "" if it can have one.
 func (d decision) whyRefused(h Host) string {
 	switch {
 	case h.Unreachable != "":

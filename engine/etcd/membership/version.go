@@ -6,8 +6,8 @@ import (
 	"holdfast/engine/version"
 )
 
-// versionProblem returns why the etcd of a host does not fit to the cluster; "": it fits, or one of the versions is not known. etcd does
-// not start in a cluster with a newer cluster version, and supports members of two minor versions that follow each other
+// versionProblem returns why the etcd of a host does not fit the cluster, or "" if it fits or a version is not known. etcd does not
+// start in a cluster whose version is newer than its own. The members of a cluster may have two consecutive minor versions
 // (https://etcd.io/docs/v3.6/upgrades/upgrading-etcd).
 func (s State) versionProblem(h Host) string {
 	has, ok := version.ParseMinor(h.Etcd)

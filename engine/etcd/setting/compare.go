@@ -73,7 +73,7 @@ func (w Wanted) On(f Found) Wanted {
 	return placed
 }
 
-// WithWAL returns the settings with another folder of the write-ahead log; "": it is in the data directory.
+// WithWAL returns the settings with another folder of the write-ahead log, or "" for the data directory.
 func (w Wanted) WithWAL(folder string) Wanted {
 	w.Values = maps.Clone(w.Values)
 	delete(w.Values, walDir)
@@ -83,7 +83,7 @@ func (w Wanted) WithWAL(folder string) Wanted {
 	return w
 }
 
-// WAL returns the folder of the write-ahead log; "": it is in the data directory.
+// WAL returns the folder of the write-ahead log, or "" if it is in the data directory.
 func (w Wanted) WAL() string { return w.Values[walDir] }
 
 func sortedNames(a, b Values) []string {

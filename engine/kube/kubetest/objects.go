@@ -20,7 +20,7 @@ func (s *Server) Change(path, name string, change func(Object)) {
 	}
 }
 
-// Read returns a copy of an object of a list; nil: it does not exist.
+// Read returns a copy of an object of a list, or nil if it does not exist.
 func (s *Server) Read(path, name string) Object {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -23,7 +23,7 @@ func (r *Resolver) expandNames(files []string, e Endpoint) []string {
 // directory.
 func (r *Resolver) expandName(file string, e Endpoint) string {
 	out := file
-	if strings.Contains(file, "%") { // most names have no token, and the values of all tokens cost much for 100,000 hosts
+	if strings.Contains(file, "%") { // most names have no token, and computing all values for 100,000 hosts takes long
 		var err error
 		if out, err = expandTokens(file, r.tokenValues(e)); err != nil {
 			r.setError(err)
@@ -41,7 +41,7 @@ func (r *Resolver) tokenValues(e Endpoint) map[byte]string {
 	name, _ := os.Hostname()
 	short, _, _ := strings.Cut(name, ".")
 	port := strconv.Itoa(e.port)
-	hash := sha1.Sum([]byte(name + e.host + port + e.User + e.jump)) // of ssh_config(5); it protects nothing
+	hash := sha1.Sum([]byte(name + e.host + port + e.User + e.jump)) // %C as ssh_config(5) defines it; it is not used for security
 	return map[byte]string{
 		'%': "%", 'C': hex.EncodeToString(hash[:]), 'd': r.Home, 'h': e.host, 'i': strconv.Itoa(os.Getuid()), 'j': e.jump,
 		'k': cmp.Or(r.values.valueOf("HostKeyAlias").firstWord(), r.Alias), 'L': short, 'l': name, 'n': r.Alias, 'p': port, 'r': e.User, 'u': currentUser(),

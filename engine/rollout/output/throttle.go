@@ -8,12 +8,12 @@ import (
 	"time"
 )
 
-// The first lines of a script become events. After them, one line per
-// whileLines becomes an event, which shows that the script continues. So a host
-// cannot fill the disk of the bastion.
+// The first lines of a script become events. After them, at most one line in each
+// linePause becomes an event: it shows that the script continues. So a host cannot
+// fill the disk of the bastion.
 const (
 	firstLines = 200
-	whileLines = 10 * time.Second
+	linePause  = 10 * time.Second
 )
 
 // Throttle passes on the lines of a script, and drops lines that come too fast.
@@ -35,7 +35,7 @@ func (o *Throttle) AddLine(text string) {
 		o.left++
 		return
 	}
-	o.passed, o.next = o.passed+1, o.Now().Add(whileLines)
+	o.passed, o.next = o.passed+1, o.Now().Add(linePause)
 	o.Report(text)
 }
 

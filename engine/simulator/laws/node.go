@@ -103,7 +103,7 @@ func (r *Run) SeeNode(n *Node) { r.seen["node "+n.Cluster+" "+n.Name] = r.observ
 // SeePods records that the run reads the pods of a node.
 func (r *Run) SeePods(n *Node) { r.seen["pods of "+n.Cluster+" "+n.Name] = r.observer.Now }
 
-// drainOptions returns the options of the drain of the host through the API; nil: it has none.
+// drainOptions returns the options of the drain of the host through the API, or nil if it has none.
 func (w *Observer) drainOptions(h *Host) *engine.KubernetesDrain {
 	if d := w.poolOf(h).Drain; d != nil {
 		return d.Kubernetes

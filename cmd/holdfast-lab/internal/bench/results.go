@@ -14,7 +14,8 @@ import (
 
 // Results is the folder with the results of a series: its settings, the logs of
 // each run, and files with one line for each run that ended. Each start of the
-// bench writes a file of its own, so an incomplete last line does no harm.
+// bench writes a file of its own, so nothing is ever appended to a line that a kill
+// cut short.
 type Results struct {
 	Dir  string
 	file *os.File
@@ -59,7 +60,7 @@ func OpenResults(dir string) (*Results, Settings, error) {
 	return r, s, nil
 }
 
-// readSettings refuses a file without ways, which is another program's: flags cannot leave the ways out.
+// readSettings refuses a file without ways. The flags always set ways, so another program has written that file.
 func readSettings(path string) (Settings, error) {
 	var s Settings
 	text, err := os.ReadFile(path)

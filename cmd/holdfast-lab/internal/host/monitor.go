@@ -110,7 +110,7 @@ func (m *monitor) tell(command string) error {
 	}
 }
 
-// waitEnd returns the reason why qemu has ended; "": it did not give one.
+// waitEnd returns the reason why qemu has ended, or "" if it gave none.
 func (m *monitor) waitEnd() string {
 	m.reader.Wait()
 	_ = m.conn.Close()

@@ -13,7 +13,7 @@ import (
 // immutable is FS_IMMUTABLE_FL of include/uapi/linux/fs.h, which package unix does not have.
 const immutable = 0x10
 
-// Remove removes a file or a folder that may contain ostree deployments, whose roots are immutable, so that rm fails.
+// Remove removes a file or a folder, even one with ostree deployments: their roots are immutable, so a plain rm fails.
 func Remove(path string) error {
 	err := os.RemoveAll(path)
 	if !errors.Is(err, fs.ErrPermission) {

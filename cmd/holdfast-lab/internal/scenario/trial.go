@@ -15,7 +15,7 @@ import (
 type trial struct {
 	script
 	log     strings.Builder
-	notes   []string // printed also if the log is not
+	notes   []string // printed with every outcome, even without the log
 	failed  bool
 	skipped string        // why
 	hosts   time.Duration // until its hosts were up
@@ -24,7 +24,7 @@ type trial struct {
 
 var errLeave = errors.New("leave the scenario")
 
-// runRecovered calls f, which testscript may leave early.
+// runRecovered calls f. Skip and FailNow end f early, by a panic.
 func (t *trial) runRecovered(f func()) {
 	defer func() {
 		switch p := recover(); p {
