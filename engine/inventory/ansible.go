@@ -16,6 +16,12 @@ var (
 	ansibleMember = regexp.MustCompile(`"(_meta|hostvars|hosts|children)"\s*:|\bansible_[a-z_]+\s*[=:]`)
 )
 
+// yamlList matches YAML whose top is a list. An inventory of Ansible is a map.
+var yamlList = regexp.MustCompile(`^(\s*(#.*)?\n|---.*\n)*-\s`)
+
+// isPlaybook reports whether a file that is not HCL looks like a playbook.
+func isPlaybook(text string) bool { return yamlList.MatchString(text) }
+
 // isAnsible reports whether a file that is not HCL looks like an inventory of Ansible: INI, YAML, or the JSON of a
 // script.
 func isAnsible(name, text string) bool {

@@ -25,6 +25,15 @@ func TestAnsibleInventory(t *testing.T) {
 		}
 	}
 	for name, text := range map[string]string{
+		"upgrade.yaml": "# Upgrades.\n---\n- name: upgrade\n  hosts: all\n",
+		"play":         "- hosts: all\n",
+	} {
+		_, err := inventory.Load(inventory.Source{FS: fstest.MapFS{name: {Data: []byte(text)}}, Paths: []string{name}})
+		if err == nil || !strings.Contains(err.Error(), name+" is a playbook, and -i names the inventory: name it without -i") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for name, text := range map[string]string{
 		"site.hcl":  "site \"a\" {\n  ssh {\n",
 		"other.hcl": "site \"a\" {}\nhost \"b\" { address = \"x\" pool = \"p\" }\n",
 	} {

@@ -158,7 +158,11 @@ func (l *loader) reportUnknown(in block, what, name string, at hcl.Range) {
 	if in.name == "inventory" {
 		detail = "an inventory can have " + joinNames(in.knownNames())
 	}
-	if near := cmp.Or(in.findOtherWord(name), textutil.Nearest(name, in.knownNames())); near != "" {
+	names := in.knownNames()
+	if what == "block" { // an argument in its place would be a different mistake
+		names = in.blockNames()
+	}
+	if near := cmp.Or(in.findOtherWord(name), textutil.Nearest(name, names)); near != "" {
 		detail = fmt.Sprintf("did you mean %q?", near)
 	}
 	l.addError(at, fmt.Sprintf("unknown %s %q", what, name), detail)
@@ -169,6 +173,11 @@ func (b block) knownNames() []string {
 	for _, a := range b.arguments {
 		words = append(words, a.name)
 	}
+	return append(words, b.blockNames()...)
+}
+
+func (b block) blockNames() []string {
+	var words []string
 	for _, c := range b.blocks {
 		words = append(words, c.name)
 	}

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/zclconf/go-cty/cty"
+
 	"holdfast/engine"
 	"holdfast/engine/textutil"
 )
@@ -165,6 +167,13 @@ func IsAddress(s string) bool {
 
 func (b *builder) readAddress(r reader) string {
 	s := r.readText("address")
+	if numberRule.MatchString(s) { // in quotes, ssh_config may know it
+		a := r.node.args["address"]
+		if v, _ := a.Expr.Value(r.scope.evalContext(a.SrcRange, r.id)); v.Type() == cty.Number {
+			b.addError(a.Expr.Range(), "address is a number", "write a name or an IP address, in quotes")
+			return ""
+		}
+	}
 	if s == "" || IsAddress(s) {
 		return s
 	}

@@ -210,6 +210,10 @@ func (l *loader) parseFile(name string) (*hclsyntax.Body, error) {
 		return nil, nil
 	}
 	file, diags := hclsyntax.ParseConfig(src, shown, hcl.InitialPos)
+	if diags.HasErrors() && isPlaybook(string(src)) {
+		l.addGlobalError(shown+" is a playbook, and -i names the inventory", "name it without -i: holdfast plan "+shown+" -i INVENTORY")
+		return nil, nil
+	}
 	if diags.HasErrors() && isAnsible(name, string(src)) {
 		l.addGlobalError(shown+" is an inventory of Ansible, and holdfast reads HCL", ansibleAdvice)
 		return nil, nil
