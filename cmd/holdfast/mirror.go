@@ -54,7 +54,7 @@ func (a *app) runMirror(ctx context.Context, from string) error {
 	if from != "" {
 		all, err = mirror.Update(ctx, m, mirror.Upstream{From: from, Wanted: wanted}, a.stderr)
 	} else if all, err = mirror.Check(ctx, m, wanted); errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%w; holdfast mirror --from URL makes it, with images from docker://", err)
+		return failWith(engine.ExitWork, fmt.Errorf("%w; holdfast mirror --from URL makes it, with images from docker://", err))
 	}
 	if err != nil {
 		return failWith(engine.ExitFailed, err)

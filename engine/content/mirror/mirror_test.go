@@ -2,6 +2,8 @@ package mirror
 
 import (
 	"bytes"
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -93,8 +95,15 @@ func TestUpdateThenCheck(t *testing.T) {
 			t.Errorf("from a folder with a lost and a damaged object: %v, want %s: %s", err, state, name)
 		}
 	}
-	if _, err := Update(t.Context(), m, Upstream{filepath.Join(tree, "none"), wanted}, &out); err == nil || !strings.Contains(err.Error(), "ostree pull") {
+	unmade := engine.Mirror{Repository: filepath.Join(t.TempDir(), "unmade", "repo")}
+	if _, err := Update(t.Context(), unmade, Upstream{filepath.Join(tree, "none"), wanted}, &out); err == nil || !strings.Contains(err.Error(), "none is not an ostree repository: no such file or directory; name the URL") {
 		t.Errorf("from nowhere: %v", err)
+	}
+	if _, err := os.Stat(filepath.Dir(unmade.Repository)); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a folder was made for a source that does not exist: %v", err)
+	}
+	if _, err := Update(t.Context(), m, Upstream{"file:///nowhere", wanted}, &out); err == nil || !strings.Contains(err.Error(), "ostree pull") {
+		t.Errorf("from a URL that leads nowhere: %v", err)
 	}
 }
 

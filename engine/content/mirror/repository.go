@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"holdfast/engine"
+	"holdfast/engine/textutil"
 )
 
 // remoteName is the remote in the repository of the mirror. Each pull sets its URL.
@@ -89,7 +90,7 @@ func (r repository) runOSTree(ctx context.Context, args ...string) error {
 	cmd := exec.CommandContext(ctx, r.tool, append([]string{"--repo=" + r.folder}, args...)...)
 	cmd.Stdout, cmd.Stderr = r.out, r.out
 	if err := cmd.Run(); err != nil {
-		return fmt.Errorf("ostree %s: %w", args[0], err)
+		return fmt.Errorf("ostree %s: %w; it has printed the reason", args[0], err)
 	}
 	return nil
 }
@@ -133,10 +134,17 @@ func forgetDamaged(folder string, all []ContentStatus) (found bool, err error) {
 	return found, nil
 }
 
+// sourceURL returns the URL of a repository. A folder must be one, so that nothing is made for a source that does not exist.
 func sourceURL(from string) (string, error) {
 	if strings.Contains(from, "://") {
 		return from, nil
 	}
 	folder, err := filepath.Abs(from)
-	return "file://" + folder, err
+	if err == nil {
+		_, err = os.Stat(filepath.Join(folder, "config"))
+	}
+	if err != nil {
+		return "", fmt.Errorf("--from: %s is not an ostree repository: %w; name the URL or the folder of one", from, textutil.ErrorWithoutPath(err))
+	}
+	return "file://" + folder, nil
 }
