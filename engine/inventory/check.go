@@ -27,7 +27,7 @@ func (b *builder) checkInventory() {
 	b.checkEmptyClusters()
 	kubernetesReader{b}.checkUnused()
 	b.checkRetired()
-	b.checkDerivedURLs()
+	b.checkMemberAddresses()
 	keepReader{b}.checkMembers()
 	powerReader{b}.checkResets()
 	for _, block := range b.root.childBlocks("etcd_cluster") {

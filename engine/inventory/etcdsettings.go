@@ -147,21 +147,27 @@ func (b clusterReader) checkWALDir(n *node, s engine.EtcdSettings, managed *engi
 	}
 }
 
-// checkDerivedURLs adds an error for a cluster whose URLs are to follow from addresses that are names: etcd listens on IP
-// addresses only.
-func (b *builder) checkDerivedURLs() {
+// checkMemberAddresses adds an error for a managed cluster with an address from which no URL can follow: one with a zone, which has a
+// meaning only on one host, or, if the URLs to listen on are to follow, a name, because etcd listens on IP addresses only.
+func (b *builder) checkMemberAddresses() {
 	for i, n := range b.root.childBlocks("etcd_cluster") {
 		c := b.inv.Clusters[i]
-		if c.Managed == nil || c.Managed.Settings == nil || !c.Managed.Settings.DeriveURLs {
+		if c.Managed == nil {
 			continue
 		}
-		var named []string
+		var named, zoned []string
 		for _, h := range b.inv.Members(c.Name) {
-			if _, err := netip.ParseAddr(h.Address); err != nil {
+			if ip, err := netip.ParseAddr(h.Address); err != nil {
 				named = append(named, h.Name)
+			} else if ip.Zone() != "" {
+				zoned = append(zoned, h.Name)
 			}
 		}
-		if len(named) > 0 {
+		if len(zoned) > 0 {
+			b.addError(n.args["manage"].Expr.Range(), "manage needs addresses that all members can use, and the addresses of these hosts have a zone: "+strings.Join(zoned, ", "),
+				"a zone such as %eth0 has a meaning only on one host; set address to an address without one")
+		}
+		if len(named) > 0 && c.Managed.Settings != nil && c.Managed.Settings.DeriveURLs {
 			b.addError(n.childBlock("settings").args["derive_urls"].Expr.Range(), "derive_urls needs IP addresses, and these hosts have names as addresses: "+strings.Join(named, ", "),
 				"etcd listens on IP addresses only; set address to one, or set the URLs in the environment file of the unit")
 		}

@@ -167,7 +167,7 @@ func etcdBlock() block {
 		{name: "timeout", kind: duration, fallback: "5s plus 30 round trips of the farthest member's SSH connection, at most 1m", meaning: "for gathering facts from all members; a member that does not answer within two fifths of it is unhealthy"},
 		{name: "governor", kind: boolean, fallback: "true", meaning: "slows the staging of its members, and of hosts that name it as `near_etcd_cluster`, to keep the disk latency of the cluster within `latency`"},
 		{name: "allow_outage", kind: boolean, fallback: "false", meaning: "lets a cluster of one or two voters lose its quorum while a member reboots or restarts; without it, this is refused"},
-		{name: "manage", kind: boolean, fallback: "false", meaning: "lets `holdfast etcd members` add and remove its members, until the hosts that name it are its voters"},
+		{name: "manage", kind: boolean, fallback: "false", meaning: "lets `holdfast etcd members` add and remove its members, until the hosts that name it are its voters. Their addresses must have no zone, such as %eth0"},
 		{name: "peer_port", kind: number, fallback: "2380", meaning: "port its members listen on for each other; with `manage`"},
 		{name: "data_dir", kind: text, fallback: "\"/var/lib/etcd/default\"", meaning: "etcd's data directory on its members; with `manage`. No mount point, but it may be a folder of one"},
 		{name: "unit", kind: text, fallback: "\"etcd.service\"", meaning: "systemd service that runs etcd on its members; with `manage`"},
