@@ -313,6 +313,7 @@ func TestReadWorkloads(t *testing.T) {
 		object(kubetest.Object{"namespace": "t", "name": "agent-other", "ownerReferences": other}, kubetest.Object{"nodeName": "n"}, kubetest.Object{"phase": "Running"}),
 		object(kubetest.Object{"namespace": "t", "name": "static", "annotations": kubetest.Object{"kubernetes.io/config.mirror": "x"}}, kubetest.Object{"nodeName": "n"}, kubetest.Object{}),
 		object(kubetest.Object{"namespace": "t", "name": "done", "deletionTimestamp": "2026-11-27T00:00:00Z"}, kubetest.Object{"nodeName": "n"}, kubetest.Object{"phase": "Succeeded"}),
+		object(kubetest.Object{"namespace": "t", "name": "typha", "ownerReferences": []kubetest.Object{{"uid": "u-y", "kind": "Cluster"}, {"uid": "u-x", "kind": "ReplicaSet", "controller": true}}}, kubetest.Object{"nodeName": "n", "tolerations": []kubetest.Object{{"key": "x", "operator": "Exists"}, {"operator": "Exists"}}}, kubetest.Object{"phase": "Running"}),
 		object(kubetest.Object{"namespace": "t", "name": "other"}, kubetest.Object{"nodeName": "m"}, kubetest.Object{}),
 	)
 	s.SetList(kubetest.Budgets, kubetest.Object{
@@ -334,6 +335,7 @@ func TestReadWorkloads(t *testing.T) {
 			{Namespace: "t", Name: "agent-other", Controlled: true},
 			{Namespace: "t", Name: "static", Mirror: true},
 			{Namespace: "t", Name: "done", Finished: true, Terminating: true},
+			{Namespace: "t", Name: "typha", Controlled: true, Owner: "u-x", ToleratesCordon: true},
 		}
 		if w.Problem != nil || len(w.Pods) != 1 || printFields(w.Pods["n"]) != printFields(want) {
 			t.Fatalf("%d nodes: %v, %#v", len(nodes), w.Problem, w.Pods)
@@ -349,6 +351,34 @@ func TestReadWorkloads(t *testing.T) {
 	s.Answer(kubetest.Pods, func(w http.ResponseWriter, _ *http.Request) { kubetest.Refuse(w, 403, "pods is forbidden") })
 	if w := clusters.ReadWorkloads(t.Context(), map[string][]string{"main": many})["main"]; w.Problem == nil || w.Problem.Kind != kubefacts.Forbidden || !strings.Contains(w.Problem.Cause, "listing the pods") {
 		t.Error(w.Problem)
+	}
+}
+
+// TestTolerations: the scheduler places a pod on a cordoned node if a toleration matches the taint node.kubernetes.io/unschedulable:NoSchedule, which
+// has no value.
+func TestTolerations(t *testing.T) {
+	const key = "node.kubernetes.io/unschedulable"
+	for i, x := range []struct {
+		toleration kubetest.Object
+		want       bool
+	}{
+		{kubetest.Object{"operator": "Exists"}, true},
+		{kubetest.Object{"operator": "Exists", "effect": "NoSchedule"}, true},
+		{kubetest.Object{"operator": "Exists", "effect": "NoExecute"}, false},
+		{kubetest.Object{"key": key, "operator": "Exists"}, true},
+		{kubetest.Object{"key": key, "effect": "NoSchedule"}, true},
+		{kubetest.Object{"key": key, "operator": "Equal"}, true},
+		{kubetest.Object{"key": key, "operator": "Equal", "value": "true"}, false},
+		{kubetest.Object{"key": key, "operator": "Gt", "value": "1"}, false},
+		{kubetest.Object{"key": "node.kubernetes.io/not-ready", "operator": "Exists", "effect": "NoExecute"}, false},
+	} {
+		s := kubetest.Start(t)
+		pod := newPod("web", "u")
+		pod["spec"] = kubetest.Object{"nodeName": "n", "tolerations": []kubetest.Object{x.toleration}}
+		s.SetList(kubetest.Pods, pod)
+		if w := readWorkload(t, s); w.Problem != nil || w.Pods["n"][0].ToleratesCordon != x.want {
+			t.Errorf("%d: %v, %+v, want %v", i, w.Problem, w.Pods, x.want)
+		}
 	}
 }
 

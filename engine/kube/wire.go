@@ -158,6 +158,7 @@ type labelled struct {
 	Annotations     annotations `json:"annotations"`
 	OwnerReferences few[struct {
 		APIVersion string `json:"apiVersion"`
+		UID        string `json:"uid"`
 		Kind       string `json:"kind"`
 		Controller bool   `json:"controller"`
 	}] `json:"ownerReferences"`
@@ -171,6 +172,7 @@ type wirePod struct {
 		Volumes  few[struct {
 			EmptyDir *unread `json:"emptyDir"`
 		}] `json:"volumes"`
+		Tolerations few[toleration] `json:"tolerations"`
 	} `json:"spec"`
 	Status struct {
 		Phase      string `json:"phase"`
@@ -179,6 +181,21 @@ type wirePod struct {
 			Status string `json:"status"`
 		}] `json:"conditions"`
 	} `json:"status"`
+}
+
+// toleration is a toleration of a pod.
+type toleration struct {
+	Key      string `json:"key"`
+	Operator string `json:"operator"`
+	Value    string `json:"value"`
+	Effect   string `json:"effect"`
+}
+
+// matchesCordon reports whether the scheduler places the pod on a cordoned node, which counts as one with the taint
+// node.kubernetes.io/unschedulable:NoSchedule. This taint has no value.
+func (t toleration) matchesCordon() bool {
+	matches := t.Operator == "Exists" || (t.Operator == "" || t.Operator == "Equal") && t.Value == ""
+	return matches && (t.Key == "" || t.Key == "node.kubernetes.io/unschedulable") && (t.Effect == "" || t.Effect == "NoSchedule")
 }
 
 func (p wirePod) facts() kubefacts.Pod {
@@ -191,7 +208,11 @@ func (p wirePod) facts() kubefacts.Pod {
 	for _, c := range p.Status.Conditions {
 		f.Ready = f.Ready || c.Type == "Ready" && c.Status == "True"
 	}
+	f.ToleratesCordon = slices.ContainsFunc(p.Spec.Tolerations, toleration.matchesCordon)
 	for _, o := range p.Metadata.OwnerReferences {
+		if o.Controller {
+			f.Owner = shortenText(o.UID)
+		}
 		f.Controlled = f.Controlled || o.Controller
 		f.DaemonSet = f.DaemonSet || o.Controller && o.Kind == "DaemonSet" && o.APIVersion == "apps/v1" && !f.Finished
 	}

@@ -36,8 +36,38 @@ type Drain struct {
 	Options DrainOptions
 	NodeUID string // of the node that was cordoned
 
-	evicted map[string]bool     // by UID: the API has agreed to the end of the pod
-	answers map[string]Eviction // by UID: the last refusal
+	arrivals map[string]arrival  // by UID: every pod that a look has found
+	returned map[string]bool     // by the UID of their controller: a pod that came back to the cordoned node was evicted
+	evicted  map[string]bool     // by UID: the API has agreed to the end of the pod
+	answers  map[string]Eviction // by UID: the last refusal
+}
+
+// arrival tells how a pod came to the node.
+type arrival int
+
+const (
+	foundFirst arrival = iota // the first look found it
+	cameLater
+	comesBack // it came later, and another one would come after it: it stays, like a pod of a DaemonSet
+)
+
+// noteArrivals notes the pods that the drain has not seen before. The scheduler sends a pod that tolerates the cordon to the cordoned node, and a
+// controller whose template names the node makes pods there: to evict these again and again never ends. A pod that comes late for
+// once is no such pod: it may have been on its way when the node was cordoned.
+func (d *Drain) noteArrivals(pods []Pod) {
+	later := cameLater
+	if d.arrivals == nil {
+		d.arrivals, later = map[string]arrival{}, foundFirst
+	}
+	for _, p := range pods {
+		if _, seen := d.arrivals[p.UID]; seen {
+			continue
+		}
+		d.arrivals[p.UID] = later
+		if later == cameLater && (p.ToleratesCordon || d.returned[p.Owner]) {
+			d.arrivals[p.UID] = comesBack
+		}
+	}
 }
 
 // DrainAction is the next action of a drain. Exactly one of Done and Failure is set, or neither, while pods are left.
@@ -58,10 +88,11 @@ func (d *Drain) Next(n Node, w Workload) DrainAction {
 	case !n.Cordoned:
 		return DrainAction{Failure: fmt.Sprintf("somebody has uncordoned node %s", n.Name)}
 	}
+	d.noteArrivals(w.Pods[n.Name])
 	var a DrainAction
 	var forbidden []string
 	for _, p := range w.Pods[n.Name] {
-		if !d.Options.stops(p) {
+		if !d.Options.stops(p) || d.arrivals[p.UID] == comesBack {
 			continue
 		}
 		a.Left = append(a.Left, p)
@@ -108,12 +139,15 @@ func (d *Drain) whyNever(p Pod, w Workload) string {
 // Note notes the answer to an eviction. A pod that is being evicted is never evicted again.
 func (d *Drain) Note(p Pod, e Eviction) {
 	if d.evicted == nil {
-		d.evicted, d.answers = map[string]bool{}, map[string]Eviction{}
+		d.evicted, d.answers, d.returned = map[string]bool{}, map[string]Eviction{}, map[string]bool{}
 	}
 	switch e.Kind {
 	case PodEvicted, PodGone:
 		d.evicted[p.UID] = true
 		delete(d.answers, p.UID)
+		if p.Owner != "" && d.arrivals[p.UID] == cameLater {
+			d.returned[p.Owner] = true
+		}
 	case PodReplaced: // or it has changed meanwhile; a pod that is still listed is evicted again
 		delete(d.answers, p.UID)
 	case BudgetRefused, TwoBudgetsRefused, EvictionForbidden, EvictionUnknown, EvictionInvalid:

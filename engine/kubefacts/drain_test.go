@@ -12,6 +12,55 @@ import (
 	"holdfast/engine/kubefacts"
 )
 
+// TestPodsThatComeBack: a pod that the drain finds at its first look goes. A later one that tolerates the cordon stays, and so does one whose controller
+// has made a pod on the node again after the drain had evicted such a pod.
+func TestPodsThatComeBack(t *testing.T) {
+	n := kubefacts.Node{Name: "n", UID: "u", Cordoned: true}
+	pod := func(uid, owner string, tolerates bool) kubefacts.Pod {
+		return kubefacts.Pod{Namespace: "t", Name: uid, UID: uid, Owner: owner, Controlled: owner != "", ToleratesCordon: tolerates}
+	}
+	look := func(d *kubefacts.Drain, pods ...kubefacts.Pod) string {
+		a := d.Next(n, kubefacts.Workload{Pods: map[string][]kubefacts.Pod{"n": pods}})
+		var names []string
+		for _, p := range a.Evict {
+			names = append(names, p.Name)
+			d.Note(p, kubefacts.Eviction{Kind: kubefacts.PodEvicted})
+		}
+		switch {
+		case a.Failure != "":
+			return a.Failure
+		case a.Done:
+			return "done"
+		}
+		return fmt.Sprintf("%d left, evict %s", len(a.Left), strings.Join(names, " "))
+	}
+	for name, x := range map[string]struct {
+		looks [][]kubefacts.Pod
+		want  []string
+	}{
+		"tolerates":           {[][]kubefacts.Pod{{pod("a", "o", true)}, {pod("b", "o", true)}}, []string{"1 left, evict a", "done"}},
+		"of nobody":           {[][]kubefacts.Pod{{pod("a", "o", true)}, {pod("b", "", true)}}, []string{"1 left, evict a", "done"}},
+		"of nobody, and goes": {[][]kubefacts.Pod{{pod("a", "o", true)}, {pod("b", "", false)}}, []string{"1 left, evict a", "pods that the drain must not or cannot evict: t/b (no controller makes it again, and force is not set)"}},
+		"by its node name": {
+			[][]kubefacts.Pod{{pod("a", "o", false)}, {pod("b", "o", false)}, {pod("c", "o", false)}, {pod("d", "o", false)}},
+			[]string{"1 left, evict a", "1 left, evict b", "done", "done"},
+		},
+		"bound before the cordon": {
+			[][]kubefacts.Pod{{pod("a", "o", false)}, {pod("a", "o", false), pod("b", "o", false), pod("c", "o", false)}, {pod("b", "o", false), pod("c", "o", false)}},
+			[]string{"1 left, evict a", "3 left, evict b c", "2 left, evict "},
+		},
+		"of another":    {[][]kubefacts.Pod{{pod("a", "o", false)}, {pod("b", "o", false)}, {pod("c", "p", false)}}, []string{"1 left, evict a", "1 left, evict b", "1 left, evict c"}},
+		"none at first": {[][]kubefacts.Pod{{pod("m", "o", false)}, {pod("m", "o", false), pod("a", "p", true)}}, []string{"1 left, evict m", "1 left, evict "}},
+	} {
+		d := kubefacts.Drain{NodeUID: "u"}
+		for i, pods := range x.looks {
+			if got := look(&d, pods...); got != x.want[i] {
+				t.Errorf("%s, look %d: %q, want %q", name, i, got, x.want[i])
+			}
+		}
+	}
+}
+
 // drainedWorld is a node whose pods are drained while everything around it changes. It enforces no law itself: it only records.
 type drainedWorld struct {
 	node     kubefacts.Node
@@ -20,6 +69,9 @@ type drainedWorld struct {
 	allowed  map[string]int           // evictions that the budget of an app allows, as the API counts them
 	next     int
 	evicted  map[string]bool
+	late     map[string]bool // by UID of the pods that a look has found: the first one did not
+	stays    map[string]bool // by UID: late pods that tolerate the cordon, or that are made here again and again
+	returned map[string]bool // by owner: a late pod of it was evicted
 	violated string
 }
 
@@ -31,16 +83,26 @@ func (w *drainedWorld) add(t *rapid.T, name string) {
 		DaemonSet: rapid.IntRange(0, 5).Draw(t, "daemonset") == 0, Mirror: rapid.IntRange(0, 5).Draw(t, "mirror") == 0, Finished: rapid.IntRange(0, 5).Draw(t, "finished") == 0,
 	}
 	p.Controlled = p.Controlled || p.DaemonSet
+	if p.ToleratesCordon = rapid.IntRange(0, 3).Draw(t, "tolerates") == 0; p.Controlled {
+		p.Owner = name[:1]
+	}
 	w.pods[name], w.nodeOf[p.UID] = p, "n"
 }
 
 // look returns the pods. A list may be of a moment before the last eviction.
 func (w *drainedWorld) look(t *rapid.T) kubefacts.Workload {
 	load := kubefacts.Workload{Pods: map[string][]kubefacts.Pod{}}
+	first := w.late == nil
+	if first {
+		w.late, w.stays, w.returned = map[string]bool{}, map[string]bool{}, map[string]bool{}
+	}
 	old := rapid.IntRange(0, 3).Draw(t, "old list") == 0
 	for _, name := range slices.Sorted(maps.Keys(w.pods)) {
 		p := w.pods[name]
 		p.Terminating = p.Terminating && !(old && w.evicted[p.UID])
+		if _, seen := w.late[p.UID]; !seen && w.nodeOf[p.UID] == "n" {
+			w.late[p.UID], w.stays[p.UID] = !first, !first && (p.ToleratesCordon || w.returned[p.Owner])
+		}
 		load.Pods[w.nodeOf[p.UID]] = append(load.Pods[w.nodeOf[p.UID]], p)
 	}
 	return load
@@ -52,7 +114,7 @@ func (w *drainedWorld) evict(asked kubefacts.Pod, o kubefacts.DrainOptions) kube
 	switch {
 	case w.evicted[asked.UID]:
 		w.violated = asked.UID + " is evicted twice"
-	case asked.Mirror || asked.DaemonSet:
+	case asked.Mirror || asked.DaemonSet || w.stays[asked.UID]:
 		w.violated = asked.UID + " is evicted, although it stays"
 	case !asked.Finished && !asked.Controlled && !o.Force:
 		w.violated = asked.UID + " is evicted, and nothing makes it again"
@@ -76,6 +138,7 @@ func (w *drainedWorld) evict(asked kubefacts.Pod, o kubefacts.DrainOptions) kube
 		w.allowed[app]--
 	}
 	now.Terminating = true
+	w.returned[now.Owner] = w.returned[now.Owner] || now.Owner != "" && w.late[now.UID]
 	w.pods[asked.Name], w.evicted[now.UID] = now, true
 	return kubefacts.Eviction{Kind: kubefacts.PodEvicted}
 }
@@ -113,7 +176,7 @@ func (w *drainedWorld) disturb(t *rapid.T) {
 }
 
 // TestDrainLaws: whatever happens around a drain, it evicts no pod twice, none that stays or that its options protect, none elsewhere, and none from a
-// node that is not cordoned. It is done only when no pod is left.
+// node that is not cordoned. It is done only when no pod is left, except those that come back to a cordoned node.
 func TestDrainLaws(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := &drainedWorld{node: kubefacts.Node{Name: "n", UID: "u", Cordoned: true}, pods: map[string]kubefacts.Pod{}, nodeOf: map[string]string{}, allowed: map[string]int{}, evicted: map[string]bool{}}
@@ -133,7 +196,7 @@ func TestDrainLaws(t *testing.T) {
 				return
 			case a.Done:
 				for _, p := range seen.Pods["n"] {
-					if !p.Mirror && !p.DaemonSet {
+					if !p.Mirror && !p.DaemonSet && !w.stays[p.UID] {
 						t.Fatalf("it is done, and %s is left", p)
 					}
 				}

@@ -6,14 +6,17 @@ type Pod struct {
 	Namespace   string
 	Name        string
 	Labels      map[string]string
-	Mirror      bool // of a static pod, which the kubelet runs without the API
-	DaemonSet   bool // a DaemonSet controls it, and it has not run to its end
-	Controlled  bool // a controller makes another pod in its place
-	EmptyDir    bool // it has data that end with it
-	Pending     bool // it has not started
-	Ready       bool // it is healthy for its budgets
-	Finished    bool // it has run to its end
-	Terminating bool // it is being deleted
+	Mirror      bool   // of a static pod, which the kubelet runs without the API
+	DaemonSet   bool   // a DaemonSet controls it, and it has not run to its end
+	Controlled  bool   // a controller makes another pod in its place
+	Owner       string // UID of that controller
+	EmptyDir    bool   // it has data that end with it
+	Pending     bool   // it has not started
+	Ready       bool   // it is healthy for its budgets
+	Finished    bool   // it has run to its end
+	Terminating bool   // it is being deleted
+
+	ToleratesCordon bool // the scheduler also places it on a cordoned node
 }
 
 // String returns the namespace and the name.

@@ -77,6 +77,22 @@ func TestDrainNode(t *testing.T) {
 		"registered again": {engine.KubernetesDrain{}, func(k *simulator.Kubernetes) {
 			k.OnEvict(func(string) { k.ChangeNode("worker-0", func(n *kubefacts.Node) { n.UID, n.CordonedBy = "other", "" }) })
 		}, engine.ExitFailed, "", "lease worker-0, cordon worker-0, evict db0, evict web0, release worker-0", "is not the one that was cordoned"},
+		"comes back": {engine.KubernetesDrain{}, func(k *simulator.Kubernetes) {
+			k.AddPod("worker-0", kubefacts.Pod{Name: "typha", Controlled: true, Ready: true, ToleratesCordon: true})
+			k.OnEvict(func(pod string) {
+				if strings.HasPrefix(pod, "typha") && k.Node("worker-0").Cordoned {
+					k.AddPod("worker-0", kubefacts.Pod{Name: "typha-again", Controlled: true, Ready: true, ToleratesCordon: true})
+				}
+			})
+		}, engine.ExitOK, "worker-0 worker-1", "lease worker-0, cordon worker-0, evict db0, evict typha, evict web0, uncordon worker-0", "every host matches"},
+		"comes back under a node name": {engine.KubernetesDrain{}, func(k *simulator.Kubernetes) {
+			k.AddPod("worker-0", kubefacts.Pod{Name: "pinned", Owner: "set", Controlled: true, Ready: true})
+			k.OnEvict(func(pod string) {
+				if strings.HasPrefix(pod, "pinned") && k.Node("worker-0").Cordoned {
+					k.AddPod("worker-0", kubefacts.Pod{Name: pod + "+", Owner: "set", Controlled: true, Ready: true})
+				}
+			})
+		}, engine.ExitOK, "worker-0 worker-1", "lease worker-0, cordon worker-0, evict db0, evict pinned, evict web0, evict pinned+, uncordon worker-0", "every host matches"},
 		"a silent kubelet": {engine.KubernetesDrain{}, func(k *simulator.Kubernetes) {
 			k.AddBudget("b", "web", 0)
 			k.OnEvict(func(string) { k.ChangeNode("worker-0", func(n *kubefacts.Node) { n.Ready = false }) })
