@@ -318,3 +318,96 @@ func TestVisits(t *testing.T) {
 		t.Errorf("after the end of the run: %v", err)
 	}
 }
+
+// TestRefusedLogins checks that a run which waits for a host that refuses logins tries rarely enough for OpenSSH, which drops the
+// connections of an address once its refused logins have added up to more than 15 s, 5 s for each. A host refuses them while it
+// boots, too (pam_nologin).
+func TestRefusedLogins(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		server       sshtest.Config
+		user, reason string
+	}{
+		"an unknown user":   {user: "nobody", reason: "no key was accepted"},
+		"a host that boots": {server: sshtest.Config{CutLogins: true}, user: "core", reason: "log in as core@"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := sshtest.Start(t, c.server)
+			now := time.Now()
+			hosts := NewHosts(remote.Options{Agent: "none"}, observe.ReadFileScript)
+			hosts.now = func() time.Time { return now }
+			defer hosts.Close()
+			h := hostAt("h1", s)
+			h.SSH.User = c.user
+			var penalty, last time.Duration
+			for at := time.Duration(0); at <= time.Minute; at += 500 * time.Millisecond {
+				logins := s.Connections()
+				_, err := hosts.Connect(t.Context(), h)
+				if err == nil || !strings.Contains(err.Error(), c.reason) {
+					t.Fatalf("after %s: %v", at, err)
+				}
+				if s.Connections() > logins {
+					penalty, last = max(0, penalty-(at-last))+5*time.Second, at
+				}
+				if penalty > 15*time.Second {
+					t.Fatalf("%d logins within %s are a penalty of %s", s.Connections(), at, penalty)
+				}
+				now = now.Add(500 * time.Millisecond)
+			}
+			if n := s.Connections(); n < 10 || n > 13 {
+				t.Errorf("%d logins within a minute", n)
+			}
+		})
+	}
+}
+
+// TestLoginAfterRefusals checks that a host which accepts logins again is connected, and that another host does not wait for it.
+func TestLoginAfterRefusals(t *testing.T) {
+	t.Parallel()
+	s := sshtest.Start(t, sshtest.Config{})
+	now := time.Now()
+	hosts := NewHosts(remote.Options{Agent: "none"}, observe.ReadFileScript)
+	hosts.now = func() time.Time { return now }
+	defer hosts.Close()
+	strange := hostAt("h1", s)
+	strange.SSH.User = "nobody"
+	for range freeRefusals {
+		if _, err := hosts.Connect(t.Context(), strange); err == nil {
+			t.Fatal("it is connected")
+		}
+	}
+	if _, err := hosts.Connect(t.Context(), hostAt("h1", s)); err == nil {
+		t.Error("it did not wait")
+	}
+	if _, err := hosts.Connect(t.Context(), hostAt("h2", s)); err != nil {
+		t.Errorf("another host: %v", err)
+	}
+	if _, err := hosts.Login(t.Context(), hostAt("h1", s), rollout.Script{Text: ":"}); err != nil {
+		t.Errorf("a new login, which tells whether the host can be reached: %v", err)
+	}
+	now = now.Add(remote.RefusalPause)
+	if _, err := hosts.Connect(t.Context(), hostAt("h1", s)); err != nil {
+		t.Errorf("the host accepts logins again: %v", err)
+	}
+}
+
+// TestRefusedConnections checks that a host whose sshd does not listen is asked each time.
+func TestRefusedConnections(t *testing.T) {
+	t.Parallel()
+	asked, to := make(chan struct{}, 64), sshtest.Start(t, sshtest.Config{})
+	jump := sshtest.Start(t, sshtest.Config{Connect: func(string) (net.Conn, error) {
+		asked <- struct{}{}
+		return nil, &net.OpError{Op: "dial", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
+	}})
+	hosts := NewHosts(remote.Options{Agent: "none"}, observe.ReadFileScript)
+	defer hosts.Close()
+	for range 8 {
+		if _, err := hosts.Connect(t.Context(), throughJump(hostAt("h1", to), jump)); err == nil {
+			t.Fatal("it is connected")
+		}
+	}
+	if len(asked) != 8 {
+		t.Errorf("it was asked %d times", len(asked))
+	}
+}

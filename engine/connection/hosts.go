@@ -29,8 +29,9 @@ import (
 type Hosts struct {
 	dialer   *remote.Dialer
 	script   func(path string, limit int) string // returns a script that reads a file
-	secrets  textutil.Secrets                    // hidden in errors of scripts
-	contents *content.Server                     // server of contents on the bastion; nil: there are no contents
+	now      func() time.Time
+	secrets  textutil.Secrets // hidden in errors of scripts
+	contents *content.Server  // server of contents on the bastion; nil: there are no contents
 
 	mu     sync.Mutex
 	slots  map[string]*slot
@@ -42,14 +43,15 @@ type Hosts struct {
 // so that a host never gets two connections. The other callers wait until the
 // turn is free or their contexts end.
 type slot struct {
-	turn chan struct{}
-	conn *remote.Host
+	turn    chan struct{}
+	conn    *remote.Host
+	refused refusals
 }
 
 // NewHosts returns Hosts without open connections. readScript returns the
 // script that reads a file on a host, up to a limit in bytes.
 func NewHosts(o remote.Options, readScript func(path string, limit int) string) *Hosts {
-	return &Hosts{dialer: remote.NewDialer(o), script: readScript, slots: map[string]*slot{}, latest: map[string]*remote.Host{}}
+	return &Hosts{dialer: remote.NewDialer(o), script: readScript, now: time.Now, slots: map[string]*slot{}, latest: map[string]*remote.Host{}}
 }
 
 // HideSecrets sets the values that are hidden in errors of scripts. It must be called before Connect.
@@ -78,7 +80,12 @@ func (h *Hosts) connectHost(ctx context.Context, host engine.Host) (*remote.Host
 	if h.isClosed() {
 		return nil, errClosed
 	}
+	err := s.refused.check(h.now())
+	if err != nil {
+		return nil, withoutHost(err)
+	}
 	c, err := h.dialer.Dial(ctx, TargetOf(host))
+	s.refused.note(err, h.now())
 	if err != nil {
 		return nil, withoutHost(err)
 	}

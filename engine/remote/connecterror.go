@@ -86,7 +86,7 @@ func rootCause(err error) error {
 	return err
 }
 
-func (l *login) connectError(parent context.Context, err error) error {
+func (l *login) connectError(parent context.Context, err error) *Error {
 	step := "connect to " + l.ep.Address()
 	if l.via != nil {
 		step += " through " + l.via.ep.UserAndAddress()
@@ -110,7 +110,7 @@ func (l *login) markSilence(e *Error) *Error {
 	return e
 }
 
-func (l *login) loginError(parent context.Context, conn *activeConn, err error) error {
+func (l *login) loginError(parent context.Context, conn *activeConn, err error) *Error {
 	step := "log in as " + l.ep.UserAndAddress()
 	silent := conn.received.Load() == 0
 	command, proxied := conn.Conn.(*commandConn)
@@ -162,7 +162,7 @@ func handshakeCause(err error) error {
 	return err
 }
 
-func (l *login) noKeyError(step, said string) error {
+func (l *login) noKeyError(step, said string) *Error {
 	if len(l.ids.keys) == 0 && l.ids.locked {
 		return l.ep.newError(Passphrase, step, errors.New(l.ids.String()), "load the key into an agent, or put its public key beside it (.pub), so that holdfast can ask for the passphrase")
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"holdfast/engine/remote/sshconfig"
 	"holdfast/engine/textutil"
@@ -58,6 +59,8 @@ type Error struct {
 	Hint    string // advice, or ""
 	Err     error  // the cause
 	Silent  bool   // the host itself has sent nothing; false if a jump host, a ProxyCommand or the bastion has failed
+
+	LoginFailed bool // a login was begun and not accepted, so sshd may count it against the address that it came from
 }
 
 // Error returns one line that is safe to print and contains no secret.
@@ -91,6 +94,16 @@ func KindOf(err error) Kind {
 		return e.Kind
 	}
 	return 0
+}
+
+// RefusalPause is the time between failed logins to one address after which sshd still accepts connections: from OpenSSH 9.8 on, it drops
+// those of an address whose failed logins have added up to more than 15 s, 5 s for each (PerSourcePenalties).
+const RefusalPause = 6 * time.Second
+
+// HasLoginFailed reports whether the host that err is about has refused a login, or ended the connection during one.
+func HasLoginFailed(err error) bool {
+	var e *Error
+	return errors.As(err, &e) && e.LoginFailed
 }
 
 // maxQuoted bounds text of a host in an error, in bytes.

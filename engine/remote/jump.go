@@ -32,7 +32,7 @@ type routes struct {
 
 // connect returns the connection for key. Without a connection, or after its end, connect dials; other callers wait for
 // the same dial. A failure is kept for as long as the dial took (at most 10 s), so that hundreds of hosts behind a dead
-// jump host do not wait one after the other.
+// jump host do not wait one after the other. A failed login is kept for RefusalPause.
 func (rs *routes) connect(ctx context.Context, key string, dial func() (*Host, error)) (*Host, error) {
 	for {
 		rs.mu.Lock()
@@ -78,7 +78,11 @@ func (r *route) dialOnce(dial func() (*Host, error)) {
 	start := time.Now()
 	r.host, r.err = dial()
 	end := time.Now()
-	r.until = end.Add(min(end.Sub(start), maxFailureAge))
+	age := min(end.Sub(start), maxFailureAge)
+	if HasLoginFailed(r.err) {
+		age = max(age, RefusalPause)
+	}
+	r.until = end.Add(age)
 }
 
 func (r *route) isStale() bool {

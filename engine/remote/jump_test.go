@@ -193,3 +193,19 @@ func TestJumpLostWhileLoggingIn(t *testing.T) {
 	wg.Go(func() { to.AwaitConnections(1); jump.Drop() })
 	dialRefused(t, newDialer(t, remote.Options{}), targetBehind(to, jump), remote.Lost, "h1: connect to ", "the connection to the jump host ended")
 }
+
+// TestJumpRefusesLogins checks that the hosts behind a jump host that refuses the login do not try it one after the other: sshd would
+// soon drop all connections from here.
+func TestJumpRefusesLogins(t *testing.T) {
+	t.Parallel()
+	jump, to := sshtest.Start(t, sshtest.Config{User: "ann"}), sshtest.Start(t, sshtest.Config{})
+	d := newDialer(t, remote.Options{})
+	for range 4 {
+		began := time.Now()
+		dialRefused(t, d, targetBehind(to, jump), remote.Auth, "connect through jump host", "no key was accepted")
+		time.Sleep(2 * time.Since(began))
+	}
+	if n := jump.Connections(); n != 1 {
+		t.Errorf("%d logins at the jump host", n)
+	}
+}

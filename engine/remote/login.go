@@ -56,7 +56,9 @@ func (l *login) connectAndLogIn(parent context.Context) (*ssh.Client, *activeCon
 	}
 	if err != nil {
 		_ = conn.Close()
-		return nil, nil, l.loginError(parent, conn, err)
+		failed := l.loginError(parent, conn, err)
+		failed.LoginFailed = len(l.methods) > 0 || l.failure != nil
+		return nil, nil, failed
 	}
 	return ssh.NewClient(c, chans, reqs), conn, nil
 }

@@ -18,7 +18,15 @@ func (s *Server) serveConn(c net.Conn) {
 		_, _ = io.Copy(io.Discard, c)
 		return
 	}
-	conn, channels, requests, err := ssh.NewServerConn(c, s.serverConfig())
+	config := s.serverConfig()
+	if s.config.CutLogins {
+		config.AuthLogCallback = func(_ ssh.ConnMetadata, _ string, err error) {
+			if err == nil {
+				_ = c.Close()
+			}
+		}
+	}
+	conn, channels, requests, err := ssh.NewServerConn(c, config)
 	if err != nil {
 		return
 	}

@@ -47,6 +47,7 @@ type Config struct {
 	Late        time.Duration   // delay of answers to keepalives and requests for ports
 	LateSession time.Duration   // delay until a session is open
 	Silent      bool            // accept connections and never send anything
+	CutLogins   bool            // close the connection of a login with a right key, as pam_nologin does while a host boots
 	Unanswered  string          // the first such global request gets no answer; the server sends other requests for ever
 	Unclosed    int             // connections that the server opens through a new port; then it reads nothing more
 }

@@ -1,0 +1,38 @@
+package connection
+
+import (
+	"time"
+
+	"holdfast/engine/remote"
+)
+
+// freeRefusals is how many logins in a row a host may refuse before the next one waits for remote.RefusalPause: a host that boots
+// accepts its connections a moment before its logins.
+const freeRefusals = 3
+
+// refusals are the logins in a row that a host has refused. Waits of a run ask for the connection every 500 ms.
+type refusals struct {
+	count int
+	last  error
+	until time.Time // no login before
+}
+
+// check returns the last refusal if it is too early for another login.
+func (r *refusals) check(now time.Time) error {
+	if now.Before(r.until) {
+		return r.last
+	}
+	return nil
+}
+
+// note notes the result of a login.
+func (r *refusals) note(err error, now time.Time) {
+	if !remote.HasLoginFailed(err) {
+		*r = refusals{}
+		return
+	}
+	r.count, r.last = r.count+1, err
+	if r.count >= freeRefusals {
+		r.until = now.Add(remote.RefusalPause)
+	}
+}
