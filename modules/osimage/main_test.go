@@ -10,5 +10,6 @@ import (
 
 func TestMain(m *testing.M) {
 	longtest.TempInMemory()
+	longtest.CollectRarely()
 	os.Exit(pathtest.Run(m))
 }

@@ -244,7 +244,7 @@ func TestFoldersThatAreSwappedAllTheTime(t *testing.T) {
 		}
 		swapping <- nil
 	}()
-	runs, read := longtest.Choose(20, 200, 5000), 0
+	runs, read := longtest.Choose(8, 200, 5000), 0
 	for range runs {
 		script := readScript(b.members, false, 0, 100)
 		script.Text += "echo\n"
