@@ -13,10 +13,10 @@ import (
 // mode or a hidden cursor, so that even a killed program leaves a usable
 // terminal.
 type viewport struct {
-	program *tea.Program
-	out     io.Writer
-	frame   *terminalState
-	ended   chan struct{} // closed when the program has ended
+	program  *tea.Program
+	out      io.Writer
+	terminal *terminalState
+	ended    chan struct{} // closed when the program has ended
 }
 
 // silentEnvironment makes bubbletea send no queries to the terminal. Nobody
@@ -24,8 +24,8 @@ type viewport struct {
 var silentEnvironment = []string{"TERM=xterm-256color", "SSH_TTY=none"}
 
 func newViewport(b *Status, out io.Writer, now time.Time) *viewport {
-	f := &terminalState{sized: make(chan struct{}), drawn: make(chan struct{})}
-	return &viewport{program: newProgram(screen{status: b, now: now, frame: f}, f.watchDrawing(out)), out: out, frame: f, ended: make(chan struct{})}
+	t := &terminalState{sized: make(chan struct{}), drawn: make(chan struct{})}
+	return &viewport{program: newProgram(screen{status: b, now: now, terminal: t}, t.watchDrawing(out)), out: out, terminal: t, ended: make(chan struct{})}
 }
 
 func newProgram(model tea.Model, out io.Writer) *tea.Program {
@@ -42,7 +42,7 @@ func (w *viewport) run() {
 // awaitFrame waits until the first frame is on the terminal, or the program has ended. A line that bubbletea prints earlier
 // overwrites the lines above.
 func (w *viewport) awaitFrame() {
-	for _, c := range []chan struct{}{w.frame.sized, w.frame.drawn} {
+	for _, c := range []chan struct{}{w.terminal.sized, w.terminal.drawn} {
 		select {
 		case <-c:
 		case <-w.ended:
@@ -61,7 +61,7 @@ func (w *viewport) showEvent(line string, e event.Event) {
 	default:
 	}
 	if line != "" {
-		for _, row := range splitRows(line, int(w.frame.width.Load())) {
+		for _, row := range splitRows(line, int(w.terminal.width.Load())) {
 			w.program.Send(tea.Println(row)()) // the Println method of the program would block after its end
 		}
 	}
@@ -83,11 +83,11 @@ type endOfEvents struct{}
 
 // screen is the model of bubbletea for the live status.
 type screen struct {
-	status *Status
-	frame  *terminalState
-	now    time.Time
-	size   Size
-	ended  bool
+	status   *Status
+	terminal *terminalState
+	now      time.Time
+	size     Size
+	ended    bool
 }
 
 type tick time.Time
@@ -109,7 +109,7 @@ func (s screen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return s, clockTick()
 	case tea.WindowSizeMsg:
 		s.size = Size{m.Width, m.Height}
-		s.frame.setWidth(m.Width)
+		s.terminal.setWidth(m.Width)
 	case endOfEvents:
 		s.ended = true
 		return s, tea.Quit

@@ -18,43 +18,43 @@ type terminalState struct {
 	size, draw   sync.Once
 }
 
-func (f *terminalState) setWidth(columns int) {
-	f.width.Store(int64(columns))
-	f.size.Do(func() { close(f.sized) })
+func (t *terminalState) setWidth(columns int) {
+	t.width.Store(int64(columns))
+	t.size.Do(func() { close(t.sized) })
 }
 
 // watchDrawing returns a writer that notes the first output. A file stays a file, so that bubbletea asks for the size of the
 // terminal.
-func (f *terminalState) watchDrawing(out io.Writer) io.Writer {
+func (t *terminalState) watchDrawing(out io.Writer) io.Writer {
 	if file, ok := out.(*os.File); ok {
-		return watchedFile{file, f}
+		return watchedFile{file, t}
 	}
-	return watchedWriter{out, f}
+	return watchedWriter{out, t}
 }
 
 type watchedWriter struct {
 	io.Writer
-	frame *terminalState
+	terminal *terminalState
 }
 
 // Write writes, and notes that it has.
 func (w watchedWriter) Write(b []byte) (int, error) {
-	defer w.frame.noteDrawing()
+	defer w.terminal.noteDrawing()
 	return w.Writer.Write(b)
 }
 
 type watchedFile struct {
 	*os.File
-	frame *terminalState
+	terminal *terminalState
 }
 
 // Write writes, and notes that it has.
 func (w watchedFile) Write(b []byte) (int, error) {
-	defer w.frame.noteDrawing()
+	defer w.terminal.noteDrawing()
 	return w.File.Write(b)
 }
 
-func (f *terminalState) noteDrawing() { f.draw.Do(func() { close(f.drawn) }) }
+func (t *terminalState) noteDrawing() { t.draw.Do(func() { close(t.drawn) }) }
 
 // hasPlausibleSize returns false for a terminal whose size bubbletea ignores as an error, so that it never draws a status. It
 // returns true for a writer without a size.
