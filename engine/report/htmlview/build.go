@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"holdfast/engine"
 	"holdfast/engine/event"
@@ -15,6 +16,43 @@ import (
 	"holdfast/engine/report/termtext"
 	"holdfast/engine/textutil"
 )
+
+// page has everything that the template shows. All texts are made printable in
+// one place, before the template escapes them.
+type page struct {
+	Title, Run  string
+	Notices     []string
+	Facts       []fact
+	Exit, State string // how the run ended, in a sentence, and one word for the styles
+	Totals      string
+	Pools       []poolRow
+	Next        []string
+	Command     string
+	OpenSteps   []openStep
+	Timeline    *timelinePart
+	Members     *membersPart
+	Clusters    []clusterPart
+	Changes     *changesPart
+	LeftOut     []exclusionRow
+	Drift       []driftRow
+	Refusals    []string
+	Failures    []failureRow
+	Warnings    []warningRow
+	Waits       []waitRow
+	More        moreRows
+}
+
+// moreRows has the numbers of rows that are left out of the parts of a page.
+type moreRows struct{ Failures, Warnings, Waits, Members, Changes int }
+
+type fact struct{ Name, Value string }
+
+type poolRow struct{ Name, Updated, Others string }
+
+// openStep is a step that has begun and not ended.
+type openStep struct{ Subject, Step, Since string }
+
+type warningRow struct{ At, Text string }
 
 func (v *View) buildPage(j Journal) page {
 	if v.end == nil {
@@ -94,6 +132,13 @@ func (v *View) listFacts(j Journal) []fact {
 		facts = append(facts, fact{"Continues", strings.Join(v.start.Adopting, ", ")})
 	}
 	return slices.DeleteFunc(facts, func(f fact) bool { return f.Value == "" })
+}
+
+func fullTime(t time.Time) string {
+	if t.IsZero() {
+		return "not known"
+	}
+	return t.UTC().Format("Mon 2006-01-02 15:04:05 UTC")
 }
 
 // listForecasts returns the forecast of each play, and without a playbook that of the first plan.
@@ -228,6 +273,12 @@ func (v *View) listOpenSteps(s scale) []openStep {
 	}
 	return rows
 }
+
+type membersPart struct {
+	Steps []memberRow
+}
+
+type memberRow struct{ At, Step, Subject, Took, Text string }
 
 func (v *View) buildMembers(s scale) *membersPart {
 	part := &membersPart{}

@@ -18,6 +18,21 @@ const (
 	maxChanges  = 2000 // changes of a page
 )
 
+type changesPart struct {
+	Groups []changeGroup
+}
+
+type changeGroup struct {
+	Play, Pool, Title string
+	Hosts             []string
+	Outcomes          string
+	Notes             []string
+	Changes           []changeRow
+	More              []changeRow // further changes, which are closed
+}
+
+type changeRow struct{ Verb, Resource, Before, After, Actions, Rule, Reason string }
+
 // buildChanges returns the changes of all plays, and the number of changes that
 // are left out.
 func (v *View) buildChanges() (*changesPart, int) {
@@ -91,6 +106,16 @@ func (v *View) lastPlan() plannedPlay {
 	return v.plans[len(v.plans)-1]
 }
 
+type exclusionRow struct {
+	Kind, Reason string
+	Hosts        []string
+}
+
+type driftRow struct {
+	Hosts   []string
+	Changes string
+}
+
 // listExclusions returns the hosts that the run left out, also failed ones: by
 // the verdict, or for a run without an end by the last plan.
 func (v *View) listExclusions() []exclusionRow {
@@ -142,40 +167,4 @@ func (v *View) listRefusals() []string {
 		lines = append(lines, "unfinished: "+l)
 	}
 	return lines
-}
-
-func (v *View) addFailures(p *page, s scale) {
-	if v.end != nil {
-		v.failures.addVerdict(v.end.Verdict, v.last)
-	}
-	for _, g := range v.failures.list {
-		row := failureRow{
-			Hosts: textutil.FoldNames(g.hosts), Subject: g.subject, Step: g.step, Cause: g.cause, Became: g.became, Hint: g.hint,
-			At: s.clock(g.at), Outputs: g.outputs, RolledBackEarlier: g.rolledBackEarlier,
-		}
-		if command := strings.TrimSpace(g.command); strings.Contains(command, "\n") {
-			row.CommandNote = fmt.Sprintf("a script of %d lines, in the journal", strings.Count(command, "\n")+1)
-		} else {
-			row.Command = command
-		}
-		p.Failures = append(p.Failures, row)
-	}
-	p.More.Failures = v.failures.more
-}
-
-func (v *View) listWaits(s scale) []waitRow {
-	var open []*wait
-	for _, w := range v.waits.open {
-		open = append(open, w)
-	}
-	slices.SortFunc(open, func(a, b *wait) int { return cmp.Or(a.began.Compare(b.began), cmp.Compare(a.step, b.step)) })
-	var rows []waitRow
-	for _, w := range slices.Concat(v.waits.ended, open) {
-		row := waitRow{Step: w.step, About: w.about, Result: cmp.Or(w.result, "not over"), Bad: w.bad, Times: fmt.Sprint(max(w.times, 1)), From: s.clock(w.began), Until: s.clock(w.last), Failed: w.failed}
-		if w.longest > 0 {
-			row.Longest = termtext.FormatDuration(w.longest)
-		}
-		rows = append(rows, row)
-	}
-	return rows
 }

@@ -15,6 +15,36 @@ import (
 	"holdfast/engine/textutil"
 )
 
+type clusterPart struct {
+	Name, Health string
+	TakenDown    []string
+	Voters       *voterChart
+	Outages      []outageRow
+	Lost         string // changes of the number of voters that are not shown
+	Members      []latencyRow
+	Charts       []latencyChart
+	MoreCharts   int // members whose charts are left out
+	Staging      string
+}
+
+type voterChart struct {
+	Path, QuorumY, Top string
+	Quorum             int
+	Ticks              []tick
+}
+
+type outageRow struct{ From, Until, Lasted, Healthy, Away string }
+
+type latencyRow struct{ Host, Metric, Idle, Staging, Worst, At, Limit string }
+
+type latencyChart struct {
+	Host, Metric, Path, Top string
+	LimitY, Limit           string // "": there was no limit
+	Per                     int    // samples that a point stands for
+	Stagings, Downs         []bar
+	Ticks                   []tick
+}
+
 func (v *View) buildClusters(s scale) []clusterPart {
 	totals := v.sum.Etcd()
 	latencies := map[string][]event.MemberLatency{}

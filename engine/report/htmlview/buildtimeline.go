@@ -17,6 +17,26 @@ const (
 	maxRows      = 2000 // rows of a page; further hosts have one only if they are not updated
 )
 
+type timelinePart struct {
+	Ticks  []tick
+	Waits  []bar
+	Groups []timelineGroup
+	Folded bool // there are many hosts, so each group is closed
+	Rows   int
+}
+
+type timelineGroup struct {
+	Title, Text string
+	Rows        []timelineRow
+	Hidden      int // updated hosts without a row
+}
+
+type timelineRow struct {
+	Host, Outcome, Text string
+	Bars                []bar
+	Failed              []string // positions of failures
+}
+
 func (v *View) buildTimeline(s scale) *timelinePart {
 	results := v.resultsByHost()
 	rest := slices.Sorted(maps.Keys(results))
