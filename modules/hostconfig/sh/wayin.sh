@@ -66,7 +66,7 @@ find_peer() {
 	from=
 	pid=$$
 	while [ -z "$from" ] && [ "${pid:-0}" -gt 1 ]; do
-		from=$(tr '\000' '\n' <"/proc/$pid/environ" 2>/dev/null | sed -n 's/^SSH_CONNECTION=\([0-9a-fA-F.:% ]*\)$/\1/p' | head -n 1) || :
+		from=$(tr '\000' '\n' <"/proc/$pid/environ" 2>/dev/null | sed -n 's/^SSH_CONNECTION=\([0-9a-zA-Z.:%_ -]*\)$/\1/p' | head -n 1) || :
 		pid=$(sed -n 's/^PPid:[^0-9]*//p' "/proc/$pid/status" 2>/dev/null) || pid=
 	done
 	# shellcheck disable=SC2086 # words
