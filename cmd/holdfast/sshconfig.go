@@ -34,8 +34,8 @@ var fileHints = map[string]string{
 	"identity":    "put the key there, or correct identity",
 }
 
-// checkFiles returns a warning for each file of the inventory that runs cannot read here. It is no error, because the file may be on
-// another machine, the bastion. A key whose public key is there may be in an agent.
+// checkFiles returns a warning for each file of the inventory that runs cannot read here. It is no error, because the
+// file may be on another machine, the bastion. A key whose public key is there may be in an agent.
 func (o *siteOpener) checkFiles(loaded inventory.Loaded) (warnings []string) {
 	in, hidden := o.newInputs(), textutil.NewSecrets(loaded.Sensitive)
 	check := func(name string) error {

@@ -58,7 +58,8 @@ func readCredentials(ctx context.Context, cfg Config, paths engine.TLS) (*creden
 }
 
 // readNewest reads the client credentials of all peers, and returns the newest valid ones. Without valid credentials, it
-// returns the newest. If all hosts answer and lack them, the error advises to make the cluster. All members trust their CA, because a new CA issues certificates only after all members trust it.
+// returns the newest. If all hosts answer and lack them, the error advises to make the cluster. All members trust their
+// CA, because a new CA issues certificates only after all members trust it.
 func readNewest(ctx context.Context, cfg Config, paths engine.TLS) (*credentials, error) {
 	list, causes := make([]*credentials, len(cfg.Peers)), make([]error, len(cfg.Peers))
 	var wg conc.WaitGroup

@@ -40,8 +40,8 @@ type Loaded struct {
 	Read      []string // files that functions have read, such as templates, by their names in Source.FS
 }
 
-// Load reads an inventory. The error is an *Errors, or names a file that cannot be read. With an *Errors, the inventory has what could be
-// read, which is only good for completing names.
+// Load reads an inventory. The error is an *Errors, or names a file that cannot be read. With an *Errors, the inventory
+// has what could be read, which is only good for completing names.
 func Load(src Source) (Loaded, error) { return loadWithin(src, expression.DefaultBounds, piecesFrom) }
 
 // loadWithin parses the hosts of an inventory piece by piece if its files have at least pieces bytes. If the inventory

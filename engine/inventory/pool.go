@@ -47,8 +47,8 @@ func (b *builder) readPool(n *node) {
 	b.inv.Pools = append(b.inv.Pools, p)
 }
 
-// checkTimeouts adds an error if a run could hold a host of the pool for longer than engine.MaxRunHold. It is at the longest timeout of
-// the timeouts block and the drain.
+// checkTimeouts adds an error if a run could hold a host of the pool for longer than engine.MaxRunHold. It is at the
+// longest timeout of the timeouts block and the drain.
 func checkTimeouts(b *builder, n *node, p engine.Pool) {
 	at, longest, total := n.at, engine.Duration(0), engine.Duration(0)
 	add := func(block, name string, d engine.Duration) {

@@ -40,6 +40,7 @@ var readings = map[string]string{
 	"jump":              "Host web1\n ProxyJump ann@gate:2222,inner\n",
 	"long comment":      "# " + strings.Repeat("x", 3000) + "\nHost web1\n Port 2201\n",
 	"ignored options":   "Host *\n ForwardAgent yes\n ControlMaster auto\n ControlPath ~/.ssh/%C\n SendEnv LANG LC_*\n LogLevel ERROR\n",
+	"unknown, ignored":  "IgnoreUnknown UseKeychains,Foo*\nHost *\n UseKeychains yes\n FooBar x\n Port 2201\n",
 	"equals in a match": "Match host=web1\n Port 2201\n",
 	"nested":            "Host web*\n Include nested\nHost *\n Port 2209\n",
 	"line end":          "Host web1\r\n  Port 2201\r\n",
@@ -131,6 +132,32 @@ func writeBelow(t *testing.T, path, text string) {
 	}
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestUnknownOptions: an option that ssh does not know is refused with its position, in each block, unless
+// IgnoreUnknown names it first.
+func TestUnknownOptions(t *testing.T) {
+	program, noProgram := exec.LookPath("ssh")
+	for text, want := range map[string]string{
+		"Host *\n HostNmae 10.0.0.1\n":                       `config:2: "hostnmae" is not an option of ssh_config; did you mean hostname?`,
+		"Host other\n Frobnicate yes\n":                      `config:2: "frobnicate" is not an option of ssh_config; correct it, or name it in an IgnoreUnknown above`,
+		"Frobnicate yes\nIgnoreUnknown frobnicate\n":         `config:1: "frobnicate" is not an option`,
+		"IgnoreUnknown Frob*,x\nFROBNICATE yes\nX=1\n":       "",
+		"RSAAuthentication yes\nUseRsh no\nObscureKey yes\n": `config:3: "obscurekey" is not an option`,
+	} {
+		path := filepath.Join(t.TempDir(), "config")
+		writeBelow(t, path, text)
+		_, err := sshconfig.Read(path, "/", true, sshconfig.NewReader(nil, nil))
+		if got := fmt.Sprint(err); (err != nil) != (want != "") || !strings.Contains(got, want) {
+			t.Errorf("%q: %v, want %q", text, err, want)
+		}
+		if noProgram == nil {
+			out, refused := exec.Command(program, "-G", "-F", path, "web1").CombinedOutput()
+			if (refused != nil) != (want != "") {
+				t.Errorf("%q: ssh: %v %s", text, refused, out)
+			}
+		}
 	}
 }
 

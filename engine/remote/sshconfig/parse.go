@@ -6,8 +6,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"unicode"
+
+	"holdfast/engine/textutil"
 )
 
 const (
@@ -21,6 +24,8 @@ type parser struct {
 	home  string
 	files int
 	errs  []error
+
+	ignored []string // patterns of IgnoreUnknown, in lower case
 }
 
 func (p *parser) parseFile(path string, text []byte, depth int) []line {
@@ -34,6 +39,13 @@ func (p *parser) parseFile(path string, text []byte, depth int) []line {
 		}
 		l, err := parseLine(s)
 		l.at = fmt.Sprintf("%s:%d", path, n)
+		if l.keyword != "" && !slices.Contains(knownOptions, l.keyword) && !matchesHost(p.ignored, l.keyword) {
+			p.errs = append(p.errs, fmt.Errorf("%s: %s", l.at, describeUnknown(l.keyword)))
+			continue
+		}
+		if l.keyword == "ignoreunknown" {
+			p.ignored = append(p.ignored, strings.Split(strings.ToLower(strings.Join(l.words, ",")), ",")...)
+		}
 		if err == nil && l.keyword == "match" {
 			l.criteria, err = parseCriteria(l.words)
 		}
@@ -47,6 +59,16 @@ func (p *parser) parseFile(path string, text []byte, depth int) []line {
 		lines = append(lines, l)
 	}
 	return lines
+}
+
+// describeUnknown is the error for an option that ssh does not know. Unlike ssh, the parser honours an IgnoreUnknown
+// above it also if its block does not apply to the host.
+func describeUnknown(keyword string) string {
+	advice := "correct it, or name it in an IgnoreUnknown above"
+	if near := textutil.Nearest(keyword, knownOptions); near != "" {
+		advice = fmt.Sprintf("did you mean %s?", near)
+	}
+	return fmt.Sprintf("%q is not an option of ssh_config; %s", textutil.Printable(keyword), advice)
 }
 
 // parseLine splits a line as ssh does: one equals sign may stand after the keyword.

@@ -1,0 +1,30 @@
+package sshconfig
+
+import "strings"
+
+// knownOptions are the options of ssh_config that OpenSSH 10.5 knows, in lower case, with those that it only warns
+// about. The patches of Debian, Fedora and Apple add those that begin with gssapi, protocolkeepalives, rsaminsize,
+// setuptimeout, useblacklistedkeys and usekeychain. ssh refuses a file with another option.
+var knownOptions = strings.Fields(`
+	addkeystoagent addressfamily afstokenpassing batchmode bindaddress bindinterface canonicaldomains
+	canonicalizefallbacklocal canonicalizehostname canonicalizemaxdots canonicalizepermittedcnames casignaturealgorithms
+	certificatefile challengeresponseauthentication channeltimeout checkhostip cipher ciphers clearallforwardings
+	compression compressionlevel connectionattempts connecttimeout controlmaster controlpath controlpersist
+	dsaauthentication dynamicforward enableescapecommandline enablesshkeysign escapechar exitonforwardfailure fallbacktorsh
+	fingerprinthash forkafterauthentication forwardagent forwardx11 forwardx11timeout forwardx11trusted gatewayports
+	globalknownhostsfile globalknownhostsfile2 gssapiauthentication gssapiclientidentity gssapidelegatecredentials
+	gssapikexalgorithms gssapikeyexchange gssapirenewalforcesrekey gssapiserveridentity gssapitrustdns hashknownhosts host
+	hostbasedacceptedalgorithms hostbasedauthentication hostbasedkeytypes hostkeyalgorithms hostkeyalias hostname
+	identitiesonly identityagent identityfile identityfile2 ignoreunknown include ipqos kbdinteractiveauthentication
+	kbdinteractivedevices keepalive kerberosauthentication kerberostgtpassing kexalgorithms knownhostscommand localcommand
+	localforward loglevel logverbose macs match nohostauthenticationforlocalhost numberofpasswordprompts
+	obscurekeystroketiming passwordauthentication permitlocalcommand permitremoteopen pkcs11provider port
+	preferredauthentications protocol protocolkeepalives proxycommand proxyjump proxyusefdpass pubkeyacceptedalgorithms
+	pubkeyacceptedkeytypes pubkeyauthentication refuseconnection rekeylimit remotecommand remoteforward requesttty
+	requiredrsasize revokedhostkeys rhostsauthentication rhostsrsaauthentication rsaauthentication rsaminsize
+	securitykeyprovider sendenv serveralivecountmax serveraliveinterval sessiontype setenv setuptimeout skeyauthentication
+	smartcarddevice stdinnull streamlocalbindmask streamlocalbindunlink stricthostkeychecking syslogfacility tag
+	tcpkeepalive tisauthentication tunnel tunneldevice updatehostkeys useblacklistedkeys usekeychain useprivilegedport user
+	userknownhostsfile userknownhostsfile2 useroaming usersh verifyhostkeydns versionaddendum visualhostkey warnweakcrypto
+	xauthlocation
+`)
