@@ -6,6 +6,7 @@ site "example" {
   ssh {
     user        = "core"
     known_hosts = "known_hosts"
+    become      = "sudo"
   }
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"holdfast/engine"
+	"holdfast/engine/textutil"
 )
 
 func (b *builder) checkInventory() {
@@ -54,6 +55,22 @@ func (b *builder) checkInventory() {
 	}
 	if len(b.inv.Hosts) == 0 {
 		b.addWarning("the inventory has no hosts")
+	}
+	warnOfUsers(b)
+}
+
+// warnOfUsers warns of users who would have to become root, and cannot.
+func warnOfUsers(b *builder) {
+	var users textutil.Groups[string, string]
+	for _, h := range b.inv.Hosts {
+		if u := h.SSH.User; u != "" && u != "root" && h.SSH.Become == "" {
+			users.Add(u, h.Name)
+		}
+	}
+	for user, hosts := range users.All() {
+		hosts = textutil.FoldNames(hosts)
+		names := strings.Join(textutil.AndMore(hosts[:min(len(hosts), 5)], len(hosts)), ", ")
+		b.addWarning("%s: user %q is not root; set become = \"sudo\" in the ssh block", names, user)
 	}
 }
 
