@@ -176,7 +176,7 @@ func describeUnreached(st standing.Standing) string {
 	if st.Silent {
 		return st.Problem + "; " + st.Describe()
 	}
-	return st.Describe() // has the problem
+	return st.Problem + "; " + st.DescribeLastHold()
 }
 
 func (r Request) planRelease(t engine.Target, o Observed) engine.HostMaintenance {

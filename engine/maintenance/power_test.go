@@ -85,7 +85,7 @@ func TestAdviceForUnreachedHolds(t *testing.T) {
 	}{
 		"silent":           {true, "", "switch it on first", "cannot be reached"},
 		"off, by its BMC":  {false, "Off", "switch it on first", "cannot be reached"},
-		"another host key": {false, "", "it cannot be reached (another key), and was last seen", "switch it on"},
+		"another host key": {false, "", "another key; held by ann@bastion", "switch it on"},
 	} {
 		seen := maintenance.Observed{Facts: engine.Facts{Host: "w-1", Unreachable: "another key", Silent: c.silent, LastHold: &engine.LastHold{Hold: *mine, Power: c.power}}}
 		for _, action := range []engine.MaintenanceAction{engine.ReleaseHosts, engine.ExtendHolds} {

@@ -141,7 +141,9 @@ func (a hostAccess) keepHoldsOfPeople() hold.Keeper {
 		case sent.Load():
 			return reply, &engine.Failure{Kind: engine.UnreachableFailure, Cause: err.Error()}
 		}
-		return reply, &engine.Failure{Kind: engine.UnreachableFailure, Cause: "unreachable: " + err.Error(), NotStarted: true}
+		var failure *engine.Failure
+		silent := errors.As(err, &failure) && failure.Silent
+		return reply, &engine.Failure{Kind: engine.UnreachableFailure, Cause: "unreachable: " + err.Error(), NotStarted: true, Silent: silent}
 	}
 	return k
 }

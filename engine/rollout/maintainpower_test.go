@@ -135,6 +135,19 @@ var (
 	releaseOn = maintenance.Request{Action: engine.ReleaseHosts, PowerOn: true}
 )
 
+// TestReleaseOfASilentHost: the error of the connection tells that a held host is silent, and that it is to be switched on first.
+func TestReleaseOfASilentHost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site, _, ask := poweredSite()
+		ask(t.Context(), maintenance.Request{Action: engine.HoldHosts, Reason: "DIMM"}, nil)
+		site.Host("worker-0").PowerOff() // nobody asks its controller
+		end := ask(t.Context(), maintenance.Request{Action: engine.ReleaseHosts}, nil)
+		if text := findingsText(end); end.Exit != engine.ExitUnreachable || !strings.Contains(text, "it does not answer, and was last seen") || !strings.Contains(text, "switch it on first") {
+			t.Error(text)
+		}
+	})
+}
+
 // TestHoldPowerOff: the host is shut down and stays off, also after a power cut. A release switches it on, and restores the settings of its
 // controller.
 func TestHoldPowerOff(t *testing.T) {

@@ -50,6 +50,11 @@ func (s Standing) describeKind() string {
 	return s.Hold.String() + s.ClockSkew
 }
 
+// DescribeLastHold tells people about the hold of a host that is HeldWhenLastSeen, without the reason why it cannot be reached.
+func (s Standing) DescribeLastHold() string {
+	return s.Hold.String() + "; it was " + describeLastSeen(*s.LastHold)
+}
+
 func describeLastSeen(l engine.LastHold) string {
 	s := "last seen " + l.Seen.UTC().Format("2006-01-02 15:04 MST")
 	if l.Power != "" {
