@@ -317,7 +317,7 @@ func TestReadWorkloads(t *testing.T) {
 		object(kubetest.Object{"namespace": "t", "name": "other"}, kubetest.Object{"nodeName": "m"}, kubetest.Object{}),
 	)
 	s.SetList(kubetest.Budgets, kubetest.Object{
-		"metadata": kubetest.Object{"namespace": "t", "name": "b", "generation": 2},
+		"metadata": kubetest.Object{"namespace": "t", "name": "b", "generation": 2, "ownerReferences": []kubetest.Object{{"kind": "Backup", "name": "x"}, {"kind": "Cluster", "name": "pg", "controller": true}}},
 		"spec":     kubetest.Object{"unhealthyPodEvictionPolicy": "AlwaysAllow", "selector": kubetest.Object{"matchLabels": kubetest.Object{"app": "web"}, "matchExpressions": []kubetest.Object{{"key": "x", "operator": "DoesNotExist"}, {"key": "app", "operator": "NewOperator"}}}},
 		"status":   kubetest.Object{"observedGeneration": 1, "disruptionsAllowed": 1, "currentHealthy": 3, "desiredHealthy": 2, "expectedPods": 3, "conditions": []kubetest.Object{{"type": "DisruptionAllowed", "status": "False", "reason": "SyncFailed", "message": "found no controllers"}}},
 	})
@@ -341,7 +341,7 @@ func TestReadWorkloads(t *testing.T) {
 			t.Fatalf("%d nodes: %v, %#v", len(nodes), w.Problem, w.Pods)
 		}
 		b := w.Budgets["t"][0]
-		if !b.Stale || b.SyncFailure != "found no controllers" || !b.AllowsUnready || b.Allowed != 1 || b.Healthy != 3 || b.Desired != 2 || b.Expected != 3 || !b.Selector.Matches(want[0].Labels) || b.Selector.Matches(nil) || b.Selector.Matches(map[string]string{"app": "web", "x": ""}) {
+		if b.ManagedBy != "Cluster/pg" || !b.Stale || b.SyncFailure != "found no controllers" || !b.AllowsUnready || b.Allowed != 1 || b.Healthy != 3 || b.Desired != 2 || b.Expected != 3 || !b.Selector.Matches(want[0].Labels) || b.Selector.Matches(nil) || b.Selector.Matches(map[string]string{"app": "web", "x": ""}) {
 			t.Errorf("%+v", b)
 		}
 	}

@@ -159,6 +159,7 @@ type labelled struct {
 	OwnerReferences few[struct {
 		APIVersion string `json:"apiVersion"`
 		UID        string `json:"uid"`
+		Name       string `json:"name"`
 		Kind       string `json:"kind"`
 		Controller bool   `json:"controller"`
 	}] `json:"ownerReferences"`
@@ -265,6 +266,11 @@ func (b wireBudget) facts() kubefacts.Budget {
 		Stale:           b.Status.ObservedGeneration < b.Metadata.Generation,
 		AllowsUnready:   b.Spec.UnhealthyPodEvictionPolicy == "AlwaysAllow",
 		CountsByControl: json.Unmarshal(b.Spec.MinAvailable, new(int)) != nil,
+	}
+	for _, o := range b.Metadata.OwnerReferences {
+		if o.Controller {
+			f.ManagedBy = shortenText(o.Kind + "/" + o.Name)
+		}
 	}
 	for _, c := range b.Status.Conditions {
 		if c.Type == "DisruptionAllowed" && c.Status == "False" && c.Reason == syncFailed {

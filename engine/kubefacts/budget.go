@@ -22,6 +22,8 @@ type Budget struct {
 
 	CountsByControl bool // it counts only pods of controllers, by the scale of these: it has a maxUnavailable or a percentage
 
+	ManagedBy string // controller that made it, as KIND/NAME, such as an operator's Cluster/pg; "": none did
+
 	AllowsUnready bool // pods that are not ready may always be evicted (unhealthyPodEvictionPolicy AlwaysAllow)
 }
 
@@ -47,6 +49,8 @@ func (b Budget) describeRefusal(p Pod) (ObstacleKind, string) {
 		return BudgetImpossible, fmt.Sprintf("PodDisruptionBudget %s counts only pods of controllers, and has none, so it never allows an eviction; set its minAvailable to a number of pods", b)
 	case b.Expected == 0:
 		return BudgetExhausted, fmt.Sprintf("PodDisruptionBudget %s counts no pods yet, so it allows no eviction now", b)
+	case b.Desired >= b.Expected && b.ManagedBy != "": // an operator that sees the cordon may move the pods, or change the budget
+		return BudgetExhausted, fmt.Sprintf("PodDisruptionBudget %s needs %d healthy pods of %d, so it allows no eviction now; %s, which manages it, may move its pods once the node is cordoned", b, b.Desired, b.Expected, b.ManagedBy)
 	case b.Desired >= b.Expected:
 		return BudgetImpossible, fmt.Sprintf("PodDisruptionBudget %s needs %d healthy pods of %d, so it never allows an eviction; change its minAvailable or maxUnavailable, or add pods", b, b.Desired, b.Expected)
 	default:
