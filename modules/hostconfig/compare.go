@@ -22,6 +22,7 @@ func (x *configDiff) comparedConfig(documents rules.Diff, repair bool) resource.
 	x.units = &unitDiff{facts: x.facts, was: x.was, want: x.want, entries: x.entries, leaving: x.leaving, hasRecord: x.base.hasRecord, subjects: x.subjects}
 	x.markFollowingLinks()
 	was := x.withoutMoved(x.was)
+	was.Units = x.units.withoutMissingUnits(was.Units)
 	old := resource.Config{Fixed: was.Fixed}
 	old.Files = comparedResources(x, resourceSides[resource.File]{engine.FileKind, was.Files, x.want.Files, func(f resource.File) string { return f.Path }, x.seenFile})
 	old.Directories = comparedResources(x, resourceSides[resource.Directory]{engine.DirectoryKind, was.Directories, x.want.Directories, func(d resource.Directory) string { return d.Path }, x.seenDirectory})

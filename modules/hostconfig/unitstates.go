@@ -113,6 +113,24 @@ func (d *unitDiff) skippedUnits() (warnings []string) {
 	return warnings
 }
 
+// withoutMissingUnits returns recorded units without the enablement of units that the host does not have and does not get: no
+// edit enables or disables such a unit. It omits a unit that has nothing else and leaves the configuration.
+func (d *unitDiff) withoutMissingUnits(recorded []resource.Unit) []resource.Unit {
+	units := make([]resource.Unit, 0, len(recorded))
+	for _, u := range recorded {
+		s := subject{engine.UnitKind, u.Name}
+		if d.unitState(u.Name).missing && !d.hasUnitFile(u.Name) && !d.facts.Saved[unitDir+u.Name] && !d.subjects.needsRedo(s) {
+			wanted, stays := findUnit(d.want.Units, u.Name)
+			if !stays && len(unitEntries(u)) == 0 {
+				continue
+			}
+			u.Enabled = wanted.Enabled
+		}
+		units = append(units, u)
+	}
+	return units
+}
+
 // bringsUnit reports whether the write gives the host another file for a unit.
 func (d *unitDiff) bringsUnit(u resource.Unit) bool {
 	file := unitDir + u.Name

@@ -411,3 +411,45 @@ func TestAUnitToEnableIfPresent(t *testing.T) {
 		}
 	}
 }
+
+// The settings of a unit that the host does not have change, and nothing on the host: only the record changes, without a reboot.
+// A drop-in is on the host also then.
+func TestTheSettingsOfAMissingUnitChangeOnlyTheRecord(t *testing.T) {
+	yes, no := true, false
+	enabled, disabled := resource.Unit{Name: "a.service", Enabled: &yes, IfPresent: true}, resource.Unit{Name: "a.service", Enabled: &no, IfPresent: true}
+	plain := resource.Unit{Name: "a.service", IfPresent: true}
+	dropin := enabled
+	dropin.Dropins = []resource.Dropin{{Name: "1.conf", Contents: "[Unit]\n"}}
+	both := dropin
+	both.Enabled = &no
+	for name, c := range map[string]struct {
+		word    string
+		was, is *resource.Unit
+		changes bool
+	}{
+		"leaves":                          {"not-found", &enabled, nil, false},
+		"leaves, disabled":                {"not-found", &disabled, nil, false},
+		"is disabled":                     {"not-found", &enabled, &disabled, false},
+		"is enabled":                      {"not-found", &disabled, &enabled, false},
+		"is no longer enabled":            {"not-found", &enabled, &plain, false},
+		"is disabled, with drop-in":       {"not-found", &dropin, &both, false},
+		"leaves, with drop-in":            {"not-found", &dropin, nil, true},
+		"its drop-in leaves":              {"not-found", &dropin, &enabled, true},
+		"gets a drop-in":                  {"not-found", &enabled, &both, true},
+		"leaves, and is present":          {"enabled", &enabled, nil, true},
+		"is disabled, and is present":     {"enabled", &enabled, &disabled, true},
+		"no longer enabled, and present":  {"enabled", &enabled, &plain, true},
+		"leaves, and was masked":          {"masked", &resource.Unit{Name: "a.service", Masked: &yes}, nil, true},
+		"leaves, and its file is removed": {"not-found", &resource.Unit{Name: "a.service", Enabled: &yes, Contents: "[Service]\n"}, nil, true},
+	} {
+		d, f := unitHost(c.word, c.was, c.is)
+		changes, err := findChanges(d, f)
+		isRecord := len(changes) == 1 && changes[0].Resource == engine.RecordResource
+		if err != nil || len(changes) == 0 || isRecord == c.changes {
+			t.Errorf("%s: %+v, %v", name, changes, err)
+		}
+		if edits := describeUnitEdits(d, f); isRecord && edits != "" {
+			t.Errorf("%s: %s", name, edits)
+		}
+	}
+}
