@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"slices"
@@ -50,7 +51,7 @@ func (o *siteOpener) checkFiles(loaded inventory.Loaded) (warnings []string) {
 			continue
 		}
 		err := check(f.Path)
-		if err == nil || strings.Contains(f.Path, "%") || f.Argument == "identity" && check(f.Path+".pub") == nil {
+		if err == nil || strings.Contains(f.Path, "%") || f.Argument == "identity" && errors.Is(err, fs.ErrNotExist) && check(f.Path+".pub") == nil {
 			continue
 		}
 		hint := cmp.Or(fileHints[f.Argument], "put it on the bastion, or name another file")

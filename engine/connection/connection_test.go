@@ -287,6 +287,33 @@ func throughJump(h engine.Host, jump *sshtest.Server) engine.Host {
 	return h
 }
 
+// oldPassword are secrets with a password that hosts do not accept any more.
+type oldPassword struct{ remote.Secrets }
+
+func (oldPassword) BecomePassword(context.Context, string) ([]byte, error) { return []byte("old"), nil }
+
+// TestVisitsTryAPasswordOnce checks that each host is given a wrong password of sudo once, however often it is visited: hosts lock
+// accounts after a few wrong passwords.
+func TestVisitsTryAPasswordOnce(t *testing.T) {
+	t.Parallel()
+	s := sshtest.Start(t, sshtest.Config{Sudo: "password:right"})
+	hosts := NewHosts(remote.Options{Agent: "none", Secrets: oldPassword{}}, observe.ReadFileScript)
+	defer hosts.Close()
+	for range 3 {
+		c, err := Visits{hosts}.Connect(t.Context(), hostAt("h1", s))
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := new(engine.Failure)
+		if _, err := c.Run(t.Context(), rollout.Script{Text: "true"}); !errors.As(err, &f) || string(f.Kind) != remote.SudoPassword.String() {
+			t.Error(err)
+		}
+	}
+	if got, err := os.ReadFile(filepath.Join(s.Dir, "sudo-got")); string(got) != "old\n" {
+		t.Errorf("sudo was given %q (%v)", got, err)
+	}
+}
+
 // TestVisits checks that each script has a connection of its own, which ends with the script, but for hosts of etcd clusters.
 func TestVisits(t *testing.T) {
 	t.Parallel()

@@ -31,7 +31,7 @@ func (h *Hosts) readFiles(host engine.Host) func(context.Context, ...string) ([]
 		mark := "=holdfast-" + rand.Text()
 		r, err := c.Run(ctx, remote.Command{Script: hostscript.ProbeScript(commands, mark), Become: true, MaxOutput: mostFile * int64(len(paths))})
 		if err != nil {
-			return nil, err
+			return nil, withoutHost(err) // it may be about a file of the bastion that does not exist
 		}
 		outputs, err := hostscript.ReadOutputs(commands, mark, r.Stdout, r.Stderr)
 		if err != nil {

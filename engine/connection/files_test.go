@@ -1,6 +1,7 @@
 package connection
 
 import (
+	"context"
 	"errors"
 	"io"
 	"io/fs"
@@ -56,5 +57,23 @@ func TestFilesAreReadAtOnce(t *testing.T) {
 	}
 	if _, err := read(t.Context(), "/dev/null"); err == nil || errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a device: error %v", err)
+	}
+}
+
+// missingPasswordFile are secrets whose file does not exist on the bastion.
+type missingPasswordFile struct{ remote.Secrets }
+
+func (missingPasswordFile) BecomePassword(context.Context, string) ([]byte, error) {
+	return nil, &fs.PathError{Op: "open", Path: "/password", Err: fs.ErrNotExist}
+}
+
+// TestAMissingFileOfTheBastion checks that an error about a file of the bastion is not taken for one about a file of the host.
+func TestAMissingFileOfTheBastion(t *testing.T) {
+	t.Parallel()
+	s := sshtest.Start(t, sshtest.Config{Sudo: "password:right"})
+	hosts := NewHosts(remote.Options{Agent: "none", Secrets: missingPasswordFile{}}, observe.ReadFileScript)
+	defer hosts.Close()
+	if _, err := hosts.readFiles(hostAt("h1", s))(t.Context(), "/etc/cert"); err == nil || errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("error %v", err)
 	}
 }

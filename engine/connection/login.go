@@ -7,13 +7,14 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/remote"
+	"holdfast/engine/remote/sshconfig"
 	"holdfast/engine/rollout"
 )
 
 // Login runs a script on a new connection to a host. Any failure of the connection itself
 // has the kind engine.UnreachableFailure.
 func (h *Hosts) Login(ctx context.Context, host engine.Host, s rollout.Script) (rollout.Reply, error) {
-	c, err := h.visitHost(ctx, host)
+	c, err := h.visitHost(ctx, host, h.dialer.Dial)
 	if err != nil {
 		return rollout.Reply{}, asUnreachable(err)
 	}
@@ -31,15 +32,15 @@ func (v Visits) Connect(ctx context.Context, host engine.Host) (rollout.Conn, er
 	if host.Cluster != "" {
 		return v.Hosts.Connect(ctx, host)
 	}
-	return v.visitHost(ctx, host)
+	return v.visitHost(ctx, host, v.dialer.DialVisit)
 }
 
 // visitHost opens a new connection, which the end of its script closes.
-func (h *Hosts) visitHost(ctx context.Context, host engine.Host) (rollout.Conn, error) {
+func (h *Hosts) visitHost(ctx context.Context, host engine.Host, dial func(context.Context, sshconfig.Target) (*remote.Host, error)) (rollout.Conn, error) {
 	if h.isClosed() {
 		return nil, errClosed
 	}
-	c, err := h.dialer.Dial(ctx, TargetOf(host))
+	c, err := dial(ctx, TargetOf(host))
 	if err != nil {
 		return nil, withoutHost(err)
 	}

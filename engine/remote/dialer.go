@@ -52,6 +52,7 @@ type Dialer struct {
 	mu      sync.Mutex
 	configs map[string]sshconfig.Config
 	matches map[string]func() (bool, error) // results of Match exec, by command
+	visits  map[string]*sudo                // of DialVisit, by the name of the target
 }
 
 const (
@@ -76,6 +77,7 @@ func NewDialer(o Options) *Dialer {
 		jumps:   routes{m: map[string]*route{}},
 		configs: map[string]sshconfig.Config{},
 		matches: map[string]func() (bool, error){},
+		visits:  map[string]*sudo{},
 	}
 }
 
@@ -91,6 +93,22 @@ func (d *Dialer) Dial(ctx context.Context, t sshconfig.Target) (*Host, error) {
 		return nil, err
 	}
 	return d.connectAndLogIn(ctx, ep, via)
+}
+
+// DialVisit is Dial for a short connection, of which a host may get several. They try the password of sudo once together: hosts lock
+// accounts after a few wrong passwords.
+func (d *Dialer) DialVisit(ctx context.Context, t sshconfig.Target) (*Host, error) {
+	h, err := d.Dial(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.visits[t.Name] == nil {
+		d.visits[t.Name] = h.sudo
+	}
+	h.sudo = d.visits[t.Name]
+	return h, nil
 }
 
 // Close ends the connections to jump hosts. The hosts behind them lose their

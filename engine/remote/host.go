@@ -21,7 +21,7 @@ type Host struct {
 	client *ssh.Client
 	conn   *activeConn
 	slots  slots
-	sudo   sudo
+	sudo   *sudo
 	done   chan struct{}
 
 	measure   sync.Once     // starts the first measurement
@@ -48,7 +48,7 @@ func newHost(d *Dialer, ep endpoint, client *ssh.Client, conn *activeConn) *Host
 	h := &Host{
 		dialer: d, ep: ep, client: client, conn: conn,
 		slots: slots{taken: make(chan struct{}, maxSessions)},
-		sudo:  sudo{mu: make(chan struct{}, 1)},
+		sudo:  newSudo(),
 		done:  make(chan struct{}), measured: make(chan struct{}),
 		tunnels: map[*tunnel]struct{}{},
 	}

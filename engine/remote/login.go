@@ -92,7 +92,7 @@ func (l *login) collectKeys(ctx context.Context) (closeAgent func(), err error) 
 	l.ids, err = l.orderKeys(held)
 	if err != nil {
 		closeAgent()
-		return nil, l.ep.newError(Config, "prepare the login", err, "put the key there, or correct identity in the ssh block")
+		return nil, l.ep.newError(Config, "prepare the login", err, "put a key there that you may read, or correct identity in the ssh block")
 	}
 	if note != "" {
 		l.ids.skipped = append(l.ids.skipped, note)

@@ -17,6 +17,8 @@ type sudo struct {
 	err      error
 }
 
+func newSudo() *sudo { return &sudo{mu: make(chan struct{}, 1)} }
+
 func (s *sudo) knownPassword(ctx context.Context) ([]byte, error) {
 	select {
 	case s.mu <- struct{}{}:

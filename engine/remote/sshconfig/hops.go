@@ -110,7 +110,7 @@ func jumpOfCommand(words []string) (jump string, ok bool) {
 			return "", false
 		}
 	}
-	if !forwards || host == "" || strings.ContainsAny(host, ",%$`") {
+	if !forwards || host == "" || strings.ContainsAny(user+port+host, ",%$`") {
 		return "", false
 	}
 	switch {

@@ -200,6 +200,9 @@ func TestJumpOfCommand(t *testing.T) {
 		"ssh -W %h:%p ssh://ann@gate:2222":         "[{ann gate 2222}]",
 		"ssh -W %h:%p gate:2222":                   "[] ssh -W web1:22 gate:2222", // for ssh a name
 		"ssh -p 2 -W %h:%p [fd00::5]":              "[] ssh -p 2 -W web1:22 [fd00::5]",
+		"ssh -W %h:%p %r@gate":                     "[] ssh -W web1:22 ann@gate", // only the command knows the user
+		"ssh -l %r -W %h:%p gate":                  "[] ssh -l ann -W web1:22 gate",
+		"ssh -p $PORT -W %h:%p gate":               "[] ssh -p $PORT -W web1:22 gate",
 		"ssh gate nc %h %p":                        "[] ssh gate nc web1 22",
 		"ssh -W %h:22 gate":                        "[] ssh -W web1:22 gate",
 		"ssh -i key -W %h:%p gate":                 "[] ssh -i key -W web1:22 gate",
