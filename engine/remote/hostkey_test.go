@@ -132,17 +132,59 @@ func TestHostCertificate(t *testing.T) {
 			})
 		}
 	}
-	t.Run("for another name", func(t *testing.T) {
-		authority, _ := newKey(t)
-		c, err := ssh.NewCertSigner(signCertificate(t, authority, ssh.HostCert, keys[0].PublicKey(), "elsewhere"), keys[0])
-		if err != nil {
-			t.Fatal(err)
-		}
-		s := sshtest.Start(t, sshtest.Config{HostKeys: []ssh.Signer{c}})
-		to := targetOf(s)
-		to.KnownHosts = []string{writeFile(t, "known_hosts", knownHostsLine("@cert-authority", "*", authority.PublicKey()))}
-		dialRefused(t, newDialer(t, remote.Options{}), to, remote.HostKeyMismatch, "elsewhere")
-	})
+}
+
+// TestHostCertificateNames checks that a certificate may name hosts by a pattern, and that the plain key counts if the certificate is
+// refused, unless a key is revoked.
+func TestHostCertificateNames(t *testing.T) {
+	t.Parallel()
+	authority, _ := newKey(t)
+	hostKey, _ := newKey(t)
+	ca, plain := authority.PublicKey(), hostKey.PublicKey()
+	trusted := knownHostsLine("@cert-authority", "*", ca)
+	const mismatch = remote.HostKeyMismatch
+	for _, c := range []struct {
+		name, principal, known, config string
+		kind                           remote.Kind // 0: the connection is accepted
+		word                           string
+	}{
+		{name: "a pattern", principal: "127.0.0.*", known: trusted},
+		{name: "a pattern for others", principal: "10.*", known: trusted, kind: mismatch, word: "10.*"},
+		{name: "another name", principal: "elsewhere", known: trusted, kind: mismatch, word: "elsewhere"},
+		{name: "another name and the plain key", principal: "elsewhere", known: trusted + knownHostsLine("", "127.0.0.*", plain)},
+		{name: "another authority and the plain key", principal: "127.0.0.1", known: knownHostsLine("@cert-authority", "*", plain) + knownHostsLine("", "127.0.0.*", plain)},
+		{
+			name: "a signature that is not allowed", principal: "127.0.0.1", known: trusted + knownHostsLine("", "127.0.0.*", plain),
+			config: "CASignatureAlgorithms rsa-sha2-512",
+		},
+		{
+			name: "the plain key is revoked", principal: "elsewhere", known: trusted + knownHostsLine("", "127.0.0.*", plain) + knownHostsLine("@revoked", "*", plain),
+			kind: mismatch, word: "revoked",
+		},
+		{
+			name: "the authority is revoked", principal: "127.0.0.1", known: trusted + knownHostsLine("", "127.0.0.*", plain) + knownHostsLine("@revoked", "*", ca),
+			kind: mismatch, word: "revoked",
+		},
+		{
+			name: "only certificates", principal: "elsewhere", known: trusted + knownHostsLine("", "127.0.0.*", plain),
+			config: "HostKeyAlgorithms *-cert-*", kind: mismatch, word: "elsewhere",
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			signer, err := ssh.NewCertSigner(signCertificate(t, authority, ssh.HostCert, plain, c.principal), hostKey)
+			if err != nil {
+				t.Fatal(err)
+			}
+			to := targetOf(sshtest.Start(t, sshtest.Config{HostKeys: []ssh.Signer{signer}}))
+			to.KnownHosts = []string{writeFile(t, "known_hosts", c.known)}
+			to.Config = writeFile(t, "config", "Host *\n"+c.config+"\n")
+			if c.kind == 0 {
+				dialTarget(t, newDialer(t, remote.Options{}), to)
+				return
+			}
+			dialRefused(t, newDialer(t, remote.Options{}), to, c.kind, c.word)
+		})
+	}
 }
 
 func TestHostKeyAlias(t *testing.T) {

@@ -128,8 +128,8 @@ func (l *login) clientConfig(keys hostkeys.Keys) *ssh.ClientConfig {
 		ClientVersion:     "SSH-2.0-holdfast",
 		HostKeyAlgorithms: keys.Algorithms(),
 		Auth:              []ssh.AuthMethod{ssh.PublicKeys(l.ids.limitLogins(limits)...)},
-		HostKeyCallback: func(_ string, remote net.Addr, key ssh.PublicKey) error {
-			refused := keys.Check(remote, key)
+		HostKeyCallback: func(_ string, _ net.Addr, key ssh.PublicKey) error {
+			refused := keys.Check(key)
 			if refused == nil {
 				return nil
 			}

@@ -1,6 +1,7 @@
 package hostkeys
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"slices"
@@ -81,7 +82,7 @@ func keyType(algorithm string) string {
 }
 
 // Check returns nil if key is accepted for the host, else the refusal.
-func (k Keys) Check(remote net.Addr, key ssh.PublicKey) *Refusal {
+func (k Keys) Check(key ssh.PublicKey) *Refusal {
 	step := "check host key of " + strings.TrimSuffix(k.address, ":22")
 	if where, ok := k.revokedAt(key); ok {
 		return &Refusal{
@@ -96,7 +97,7 @@ func (k Keys) Check(remote net.Addr, key ssh.PublicKey) *Refusal {
 		}
 	}
 	if cert, ok := key.(*ssh.Certificate); ok {
-		return k.checkCertificate(step, remote, cert)
+		return k.checkCertificate(step, cert)
 	}
 	if k.hasKey(key, false) {
 		return nil
@@ -118,7 +119,9 @@ func (k Keys) hasKey(key ssh.PublicKey, authority bool) bool {
 	})
 }
 
-func (k Keys) checkCertificate(step string, remote net.Addr, cert *ssh.Certificate) *Refusal {
+// checkCertificate accepts a valid certificate of an authority in known_hosts. Like ssh, it then looks for the plain key, unless the
+// authority is revoked.
+func (k Keys) checkCertificate(step string, cert *ssh.Certificate) *Refusal {
 	if where, ok := k.revokedAt(cert.SignatureKey); ok {
 		return &Refusal{
 			Step: step,
@@ -126,6 +129,19 @@ func (k Keys) checkCertificate(step string, remote net.Addr, cert *ssh.Certifica
 			Hint: "sign its host key again, by another authority",
 		}
 	}
+	refused := k.refuseCertificate(step, cert)
+	if refused != nil && k.hasKey(cert.Key, false) && k.isTypeAllowed(cert.Key) {
+		return nil
+	}
+	return refused
+}
+
+func (k Keys) isTypeAllowed(key ssh.PublicKey) bool {
+	allowed := k.Restrictions.Keys
+	return allowed == nil || slices.ContainsFunc(allowed, func(algorithm string) bool { return keyType(algorithm) == key.Type() })
+}
+
+func (k Keys) refuseCertificate(step string, cert *ssh.Certificate) *Refusal {
 	if allowed := k.Restrictions.Authorities; cert.Signature == nil || !slices.Contains(allowed, cert.Signature.Format) {
 		return &Refusal{
 			Step: step,
@@ -133,16 +149,31 @@ func (k Keys) checkCertificate(step string, remote net.Addr, cert *ssh.Certifica
 			Hint: "sign its host key again, with one of these algorithms",
 		}
 	}
-	checker := ssh.CertChecker{
-		IsHostAuthority: func(authority ssh.PublicKey, _ string) bool { return k.hasKey(authority, true) },
-	}
-	if err := checker.CheckHostKey(k.address, remote, cert); err != nil {
+	if err := k.validateCertificate(cert); err != nil {
 		return &Refusal{
 			Step: step, Err: fmt.Errorf("its certificate %s is not valid here: %w", describeKey(cert), err),
 			Hint: "sign its host key again, for this name and by the authority in known_hosts",
 		}
 	}
 	return nil
+}
+
+// validateCertificate checks a certificate as ssh.CertChecker.CheckHostKey does. But its principals may be patterns, as for ssh.
+func (k Keys) validateCertificate(cert *ssh.Certificate) error {
+	if cert.CertType != ssh.HostCert {
+		return errors.New("it is a certificate of a user")
+	}
+	if !k.hasKey(cert.SignatureKey, true) {
+		return fmt.Errorf("known_hosts does not have its authority %s for this host", describeKey(cert.SignatureKey))
+	}
+	name, _, err := net.SplitHostPort(k.address)
+	if err != nil {
+		return err
+	}
+	if i := slices.IndexFunc(cert.ValidPrincipals, func(pattern string) bool { return sshconfig.MatchesWildcard(pattern, name) }); i >= 0 {
+		name = cert.ValidPrincipals[i]
+	}
+	return new(ssh.CertChecker).CheckCert(name, cert)
 }
 
 func (k Keys) unknownKeyError(step string, key ssh.PublicKey) *Refusal {

@@ -7,7 +7,6 @@ import (
 	"crypto/sha1"
 	"encoding/base64"
 	"errors"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -130,7 +129,7 @@ func checkKey(t *testing.T, knownHosts string, key ssh.PublicKey) error {
 	}
 	keys := known.Find("web1:22")
 	keys.Restrictions.Authorities = []string{ssh.KeyAlgoED25519}
-	if refused := keys.Check(&net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 22}, key); refused != nil {
+	if refused := keys.Check(key); refused != nil {
 		return refused
 	}
 	return nil
