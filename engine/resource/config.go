@@ -233,8 +233,11 @@ func isDigest(s string) bool {
 
 // DemandsFIPS reports whether a host must run in FIPS mode, which only an installation can set.
 func (c Config) DemandsFIPS() bool {
-	return slices.ContainsFunc(c.Fixed, func(f Fixed) bool { return f.Name == "fips" })
+	return slices.ContainsFunc(c.Fixed, Fixed.IsFIPS)
 }
+
+// IsFIPS reports whether a setting is FIPS mode.
+func (f Fixed) IsFIPS() bool { return f.Name == "fips" }
 
 // OwnPaths returns the paths of the files, directories and links of a configuration.
 func (c Config) OwnPaths() []string {

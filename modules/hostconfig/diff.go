@@ -86,7 +86,9 @@ func newConfigDiff(d engine.Desired, f engine.Facts, repair bool) (*configDiff, 
 	policy = policy.WithLinks(r.links)
 	x := &configDiff{facts: r.facts, names: r.names, boot: f.BootID, desired: r.config, noDocuments: d.NoDocuments}
 	x.setSides()
-	documents, err := rules.Compare(withoutHostDigests(x.was), WithoutOSSettings(x.desired), policy)
+	desired := WithoutOSSettings(x.desired)
+	desired.Fixed = x.want.Fixed
+	documents, err := rules.Compare(withoutHostDigests(x.was), desired, policy)
 	if err != nil {
 		return nil, err
 	}
@@ -113,8 +115,14 @@ func (x *configDiff) setSides() {
 		x.desired.Fixed = x.was.Fixed
 	}
 	x.want, x.contents = x.texts.fillInherited(WithoutOSSettings(x.desired))
+	x.was.Fixed, x.want.Fixed = withoutFIPS(x.was.Fixed), withoutFIPS(x.want.Fixed)
 	x.entries = entriesOf(x.want)
 	x.leaving = leavingEntries(entriesOf(x.was), x.entries)
+}
+
+// withoutFIPS returns settings without FIPS mode: the kernel of the host decides about it, and not the record (see findObstacles).
+func withoutFIPS(settings []resource.Fixed) []resource.Fixed {
+	return dropMatching(settings, func(f resource.Fixed) bool { return f.IsFIPS() })
 }
 
 func unfinishedWrite(a *resource.Record) *resource.UnfinishedWrite {

@@ -283,5 +283,27 @@ func TestFIPSIsComparedWithTheHost(t *testing.T) {
 		if _, err := findChanges(engine.Desired{Config: &resource.Config{}, NoDocuments: true}, f); err != nil {
 			t.Errorf("fips_enabled %q, without documents: %v", state, err)
 		}
+		// The record does not decide: fips may leave the documents, and come to the documents of a host in FIPS mode.
+		for _, recorded := range []bool{true, false} {
+			now := engine.Desired{Config: &resource.Config{}}
+			if !recorded {
+				f.Config.Applied, now = &resource.Record{Schema: resource.RecordSchema}, d
+			}
+			changes, err := findChanges(now, f)
+			switch {
+			case !recorded && refused:
+				if err == nil || !strings.Contains(err.Error(), "its kernel is not in FIPS mode") {
+					t.Errorf("fips_enabled %q, fips is new: %v", state, err)
+				}
+			case err != nil || len(changes) != 1 || changes[0].Resource != engine.RecordResource:
+				t.Errorf("fips_enabled %q, recorded %v: %v, %v", state, recorded, changes, err)
+			default:
+				x, err := newConfigDiff(now, f, true)
+				b.Check(err)
+				if _, after := x.buildRecords(engine.Target{Desired: now, Facts: f}); after.Config.DemandsFIPS() == recorded {
+					t.Errorf("fips_enabled %q, recorded %v: %+v", state, recorded, after)
+				}
+			}
+		}
 	}
 }
