@@ -77,7 +77,7 @@ type PoolStatus struct {
 	Counts   map[HostState]int `json:"counts"`
 	Complete bool              `json:"complete"`
 	OS       string            `json:"os,omitempty"`   // digest of the OS that its hosts should run
-	Since    time.Time         `json:"since,omitzero"` // since when the pool is complete, or is not, by the runs of this bastion; zero: not known
+	Since    time.Time         `json:"since,omitzero"` // since when the pool is complete, or is not, as far as the runs of this bastion know; zero: not known
 }
 
 // HostStatus is the state of one host.

@@ -179,7 +179,7 @@ func NewSample(facts etcdfacts.ClusterFacts) Sample {
 type MemberLatency struct {
 	Cluster string               `json:"cluster"`
 	Host    string               `json:"host"`
-	Idle    *engine.LatencyPoint `json:"idle,omitempty"`    // before the run disrupted anything
+	Idle    *engine.LatencyPoint `json:"idle,omitempty"`    // before the run staged or disrupted anything
 	Staging *engine.LatencyPoint `json:"staging,omitempty"` // the worst window while hosts were staged
 	Worst   *engine.LatencyPoint `json:"worst,omitempty"`   // the worst window of the run
 	WorstAt time.Time            `json:"worst_at,omitzero"` // end of the worst window
