@@ -7,6 +7,7 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"net/netip"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -204,7 +205,22 @@ func startHost(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Defer(h.server.Close)
 }
 
-func haltHost(ts *testscript.TestScript, _ bool, args []string) { hostOfArg(ts, args).server.Close() }
+func haltHost(ts *testscript.TestScript, _ bool, args []string) {
+	s := hostOfArg(ts, args).server
+	s.Close()
+	reservePort(ts, s.Addr())
+}
+
+// reservePort binds an address without listening there, so that no server of another test gets it. It does nothing if the address
+// cannot be bound, such as while an ended connection is remembered.
+func reservePort(ts *testscript.TestScript, address string) {
+	addr, err := netip.ParseAddrPort(address)
+	ts.Check(err)
+	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
+	ts.Check(err)
+	ts.Defer(func() { _ = syscall.Close(fd) })
+	_ = syscall.Bind(fd, &syscall.SockaddrInet4{Port: int(addr.Port()), Addr: addr.Addr().As4()})
+}
 
 func hostOfArg(ts *testscript.TestScript, args []string) *testHost {
 	if len(args) == 0 || fleetOf(ts).hosts[args[0]] == nil {

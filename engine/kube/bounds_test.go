@@ -162,6 +162,7 @@ func TestTooManyBudgets(t *testing.T) {
 // TestLargeBudgets: anybody who may make budgets can make 50 of 1.5 MB. One page of them is too large, so the list is read in smaller pages, which
 // grow again after them.
 func TestLargeBudgets(t *testing.T) {
+	longtest.SkipSlow(t)
 	var objects [][]byte
 	for i := range 1000 {
 		b := newBudget(fmt.Sprint("b-", i), "web", 0)

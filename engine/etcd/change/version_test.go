@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"os"
+	"strconv"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 
 	"holdfast/engine"
@@ -28,7 +30,7 @@ func TestVersionScript(t *testing.T) {
 		"fails":          {"etcd", "echo usage >&2; exit 64", ""},
 		"no version":     {"etcd", "printf 'etcd Version: \\033[31m\\n'", ""},
 		"much output":    {"etcd", "echo 'etcd Version: 3.6.4'; while :; do echo x; done", "3.6.4"},
-		"pipe kept open": {"etcd", "echo 'etcd Version: 3.6.4'; sleep 60 &", "3.6.4"},
+		"pipe kept open": {"etcd", "echo 'etcd Version: 3.6.4'; sleep 60 & echo $! >\"$0.pid\"", "3.6.4"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -42,6 +44,11 @@ func TestVersionScript(t *testing.T) {
 				check(t, os.Chmod(path, 0o755))
 			}
 			code, out := b.run(versionScript(b.members))
+			if pid, err := os.ReadFile(path + ".pid"); err == nil {
+				n, err := strconv.Atoi(strings.TrimSpace(string(pid)))
+				check(t, err)
+				check(t, syscall.Kill(n, syscall.SIGKILL))
+			}
 			if got := version.ReadEtcd(out); code != 0 || got != x.want {
 				t.Errorf("exit status %d, version %q, want %q: %q", code, got, x.want, out)
 			}
