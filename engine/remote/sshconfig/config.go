@@ -39,12 +39,16 @@ func Read(path, home string, named bool, files Reader) (Config, error) {
 }
 
 // findValues returns the values for a host. After `Match final`, all lines are read once more, and the values that the first
-// reading has found stay.
+// reading has found stay. Then Host lines are about the HostName, which is set to the alias if no line has set it.
 func (c Config) findValues(q query) (values, error) {
-	f := finder{query: q, values: values{}}
+	f := finder{query: q, host: q.alias, values: values{}}
 	f.readLines(c.lines, true, true)
 	if f.wantsFinal {
 		f.final = true
+		f.host = lowerName(f.hostName())
+		name := f.values.valueOf("HostName")
+		name.words = []string{strings.ReplaceAll(f.host, "%", "%%")}
+		f.values["hostname"] = name
 		f.readLines(c.lines, true, true)
 	}
 	return f.values, errors.Join(f.errs...)
@@ -71,6 +75,7 @@ type query struct {
 
 type finder struct {
 	query
+	host       string // that Host lines are about
 	values     values
 	final      bool // the second reading
 	wantsFinal bool
@@ -84,9 +89,10 @@ func (f *finder) readLines(lines []line, active, reachable bool) {
 	for _, l := range lines {
 		switch l.keyword {
 		case "host":
-			active, doubt = reachable && matchesHost(l.words, f.alias), ""
+			active, doubt = reachable && matchesHost(l.words, f.host), ""
 		case "match":
 			active, doubt = false, ""
+			f.wantsFinal = f.wantsFinal || l.asksForFinal()
 			if reachable {
 				active, doubt = f.matchLine(l)
 			}

@@ -1,10 +1,12 @@
 package sshconfig
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
 	"net/netip"
+	"slices"
 	"strings"
 )
 
@@ -61,9 +63,9 @@ func checkAll(list []criterion) error {
 // matchLine reports whether a Match line applies. If nobody knows, doubt names the reason.
 func (f *finder) matchLine(l line) (applies bool, doubt string) {
 	applies = true
-	for _, c := range l.criteria { // all of them, because each final asks for a second reading
-		if !applies && c.name != "final" {
-			continue
+	for _, c := range l.criteria {
+		if !applies {
+			break
 		}
 		matched, known := f.matchesCriterion(l, c)
 		switch {
@@ -79,11 +81,17 @@ func (f *finder) matchLine(l line) (applies bool, doubt string) {
 	return applies && doubt == "", doubt
 }
 
+// asksForFinal reports whether a Match line asks for a second reading, also where it cannot apply.
+func (l line) asksForFinal() bool {
+	return slices.ContainsFunc(l.criteria, func(c criterion) bool { return c.name == "final" && !c.negated })
+}
+
+// hostName returns the host that ssh connects to, by the lines that were read.
+func (f *finder) hostName() string {
+	return cmp.Or(expandHostName(f.values.valueOf("HostName").firstWord(), f.alias), f.alias)
+}
+
 func (f *finder) matchesCriterion(l line, c criterion) (matched, known bool) {
-	host := f.alias
-	if name := f.values.valueOf("HostName").firstWord(); name != "" {
-		host = expandHostName(name, f.alias)
-	}
 	user := f.values.valueOf("User").firstWord()
 	if f.user != "" {
 		user = f.user
@@ -94,13 +102,10 @@ func (f *finder) matchesCriterion(l line, c criterion) (matched, known bool) {
 	switch c.name {
 	case "all":
 		return true, true
-	case "canonical":
-		return f.final, true
-	case "final":
-		f.wantsFinal = true
+	case "canonical", "final":
 		return f.final, true
 	case "host":
-		return matchesList(strings.ToLower(c.argument), strings.ToLower(host)), true
+		return matchesList(strings.ToLower(c.argument), strings.ToLower(f.hostName())), true
 	case "originalhost":
 		return matchesList(strings.ToLower(c.argument), strings.ToLower(f.alias)), true
 	case "user":

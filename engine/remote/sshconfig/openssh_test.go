@@ -15,35 +15,40 @@ import (
 
 // readings are files of ssh_config that ssh and holdfast must understand alike.
 var readings = map[string]string{
-	"first value wins":  "Host web*\n Port 2201\nHost *\n Port 2202\n User ann\n",
-	"negated pattern":   "Host * !web1\n Port 2201\nHost web1\n Port 2202\n",
-	"quotes, equals":    "Host=web1 \"web 2\"\n\tHostName = \"10.0.0.1\"\n\tIdentityFile '~/my keys/a'\n Port=2203 # why\n",
-	"host list":         "Match host a,web*,!web2\n Port 2201\n",
-	"host and user":     "Match host web1 user ann\n Port 2201\nMatch host web1 !user ann\n Port 2202\n",
-	"user of the file":  "Host web1\n User ann\nMatch user ann\n Port 2201\n",
-	"host by HostName":  "Host web1\n HostName %h.example\nMatch host web1.example\n Port 2201\nMatch host web1\n Port 2202\n",
-	"originalhost":      "Host web1\n HostName x.example\nMatch originalhost web1\n Port 2201\n",
-	"tagged":            "Host web1\n Tag blue\nMatch tagged blue\n Port 2201\nMatch tagged red\n User x\n",
-	"localuser":         "Match localuser *\n Port 2201\nMatch localuser nobody-here\n User x\n",
-	"exec":              "Match host web1 exec \"test %h = web1\"\n Port 2201\nMatch host web1 exec \"exit 1\"\n User x\n",
-	"exec, not":         "Match !exec \"exit 1\"\n Port 2201\n",
-	"exec, tokens":      "Host web1\n HostName y.example\n User ann\nMatch exec \"test %h,%n,%p,%r = y.example,web1,22,ann\"\n Port 2201\n",
-	"final":             "Match final\n Port 2201\n IdentityFile ~/b\nHost *\n Port 2202\n IdentityFile ~/a\n",
-	"final host":        "Match final host z.example\n User late\nHost web1\n HostName z.example\n",
-	"canonical":         "Match canonical all\n Port 2201\nHost *\n Port 2202\n",
-	"all":               "Host a\n Port 2201\nMatch all\n Port 2202\n",
-	"include":           "Include conf.d/*\nHost *\n Port 2209\n",
-	"include in host":   "Host other\n Include conf.d/*\nHost *\n Port 2209\n",
-	"include in match":  "Match host web1\n Include conf.d/*\nHost *\n User last\n",
-	"include nothing":   "Include no/such/file\nHost *\n Port 2209\n",
-	"keys add up":       "Host web1\n IdentityFile ~/a\nHost *\n IdentityFile ~/b\n IdentityFile ~/a\n",
-	"jump":              "Host web1\n ProxyJump ann@gate:2222,inner\n",
-	"long comment":      "# " + strings.Repeat("x", 3000) + "\nHost web1\n Port 2201\n",
-	"ignored options":   "Host *\n ForwardAgent yes\n ControlMaster auto\n ControlPath ~/.ssh/%C\n SendEnv LANG LC_*\n LogLevel ERROR\n",
-	"unknown, ignored":  "IgnoreUnknown UseKeychains,Foo*\nHost *\n UseKeychains yes\n FooBar x\n Port 2201\n",
-	"equals in a match": "Match host=web1\n Port 2201\n",
-	"nested":            "Host web*\n Include nested\nHost *\n Port 2209\n",
-	"line end":          "Host web1\r\n  Port 2201\r\n",
+	"first value wins":            "Host web*\n Port 2201\nHost *\n Port 2202\n User ann\n",
+	"negated pattern":             "Host * !web1\n Port 2201\nHost web1\n Port 2202\n",
+	"quotes, equals":              "Host=web1 \"web 2\"\n\tHostName = \"10.0.0.1\"\n\tIdentityFile '~/my keys/a'\n Port=2203 # why\n",
+	"host list":                   "Match host a,web*,!web2\n Port 2201\n",
+	"host and user":               "Match host web1 user ann\n Port 2201\nMatch host web1 !user ann\n Port 2202\n",
+	"user of the file":            "Host web1\n User ann\nMatch user ann\n Port 2201\n",
+	"host by HostName":            "Host web1\n HostName %h.example\nMatch host web1.example\n Port 2201\nMatch host web1\n Port 2202\n",
+	"originalhost":                "Host web1\n HostName x.example\nMatch originalhost web1\n Port 2201\n",
+	"tagged":                      "Host web1\n Tag blue\nMatch tagged blue\n Port 2201\nMatch tagged red\n User x\n",
+	"localuser":                   "Match localuser *\n Port 2201\nMatch localuser nobody-here\n User x\n",
+	"exec":                        "Match host web1 exec \"test %h = web1\"\n Port 2201\nMatch host web1 exec \"exit 1\"\n User x\n",
+	"exec, not":                   "Match !exec \"exit 1\"\n Port 2201\n",
+	"exec, tokens":                "Host web1\n HostName y.example\n User ann\nMatch exec \"test %h,%n,%p,%r = y.example,web1,22,ann\"\n Port 2201\n",
+	"final":                       "Match final\n Port 2201\n IdentityFile ~/b\nHost *\n Port 2202\n IdentityFile ~/a\n",
+	"final host":                  "Match final host z.example\n User late\nHost web1\n HostName z.example\n",
+	"final, Host by HostName":     "Host web1\n HostName 10.0.0.5\nHost 10.0.0.*\n ProxyJump gate\n User final\nMatch final\n ServerAliveInterval 5\n",
+	"final, HostName in capitals": "Host web1\n HostName Web1.Example\nHost web1.example\n User x\nMatch final\n Port 2201\n",
+	"final, originalhost":         "Host web1\n HostName 10.0.0.5\nMatch final originalhost web1 host 10.0.0.5\n Port 2201\n",
+	"final, late HostName":        "Match final\n HostName late\n User x\n",
+	"final where nothing applies": "Host other\n Include final\nHost web1\n HostName 10.0.0.5\nHost 10.0.0.*\n User x\n",
+	"canonical":                   "Match canonical all\n Port 2201\nHost *\n Port 2202\n",
+	"all":                         "Host a\n Port 2201\nMatch all\n Port 2202\n",
+	"include":                     "Include conf.d/*\nHost *\n Port 2209\n",
+	"include in host":             "Host other\n Include conf.d/*\nHost *\n Port 2209\n",
+	"include in match":            "Match host web1\n Include conf.d/*\nHost *\n User last\n",
+	"include nothing":             "Include no/such/file\nHost *\n Port 2209\n",
+	"keys add up":                 "Host web1\n IdentityFile ~/a\nHost *\n IdentityFile ~/b\n IdentityFile ~/a\n",
+	"jump":                        "Host web1\n ProxyJump ann@gate:2222,inner\n",
+	"long comment":                "# " + strings.Repeat("x", 3000) + "\nHost web1\n Port 2201\n",
+	"ignored options":             "Host *\n ForwardAgent yes\n ControlMaster auto\n ControlPath ~/.ssh/%C\n SendEnv LANG LC_*\n LogLevel ERROR\n",
+	"unknown, ignored":            "IgnoreUnknown UseKeychains,Foo*\nHost *\n UseKeychains yes\n FooBar x\n Port 2201\n",
+	"equals in a match":           "Match host=web1\n Port 2201\n",
+	"nested":                      "Host web*\n Include nested\nHost *\n Port 2209\n",
+	"line end":                    "Host web1\r\n  Port 2201\r\n",
 }
 
 // TestReadsAsOpenSSH compares with `ssh -G`.
@@ -54,7 +59,7 @@ func TestReadsAsOpenSSH(t *testing.T) {
 	}
 	home := t.TempDir()
 	for name, text := range map[string]string{
-		"conf.d/1": "Host web1\n Port 2207\n", "conf.d/2": "User two\n", "nested": "Host web1\n Include deeper\n", "deeper": "Match host web1\n Port 2208\n",
+		"conf.d/1": "Host web1\n Port 2207\n", "conf.d/2": "User two\n", "nested": "Host web1\n Include deeper\n", "deeper": "Match host web1\n Port 2208\n", "final": "Match final\n",
 	} {
 		writeBelow(t, filepath.Join(home, ".ssh", name), text)
 	}
@@ -183,6 +188,15 @@ func TestDoubtfulMatch(t *testing.T) {
 		if got := fmt.Sprint(err); (err != nil) != (c.refused != "") || !strings.Contains(got, c.refused) {
 			t.Errorf("%s: %v, want %q", c.name, err, c.refused)
 		}
+	}
+}
+
+// TestNotFinal checks that a Match line that excludes the second reading does not ask for it, as from OpenSSH 10 on.
+func TestNotFinal(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "config")
+	writeBelow(t, path, "Match !final\n Port 2201\nHost web1\n HostName 10.0.0.5\n User first\nHost 10.0.0.*\n ProxyJump gate\n")
+	if e := resolve(t, path, "/", "web1"); e.UserAndAddress() != "first@10.0.0.5:2201" || len(e.Jump) > 0 {
+		t.Errorf("%s through %v", e.UserAndAddress(), e.Jump)
 	}
 }
 

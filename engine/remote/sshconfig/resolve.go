@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"os"
 	"os/user"
 	"path/filepath"
@@ -39,7 +40,7 @@ func (r *Resolver) Resolve(t Target) (Endpoint, error) {
 	r.findValues(t)
 	e := Endpoint{
 		Name:           cmp.Or(t.Name, t.Address),
-		host:           cmp.Or(expandHostName(r.configValue("HostName"), r.Alias), r.Alias),
+		host:           lowerName(cmp.Or(expandHostName(r.configValue("HostName"), r.Alias), r.Alias)),
 		port:           t.Port,
 		User:           cmp.Or(t.User, r.configValue("User"), currentUser()),
 		IdentitiesOnly: strings.EqualFold(r.configValue("IdentitiesOnly"), "yes"),
@@ -94,6 +95,14 @@ func expandHostName(name, alias string) string {
 		return name // without the cost of a Replacer
 	}
 	return strings.NewReplacer("%%", "%", "%h", alias).Replace(name)
+}
+
+// lowerName returns a name in lower case, and an address as it is.
+func lowerName(host string) string {
+	if _, err := netip.ParseAddr(host); err == nil {
+		return host
+	}
+	return strings.ToLower(host)
 }
 
 func (r *Resolver) resolveTimeouts(e *Endpoint) {
