@@ -39,6 +39,30 @@ func TestTheTimerOfBootcLeavesTheStagedDeploymentAlone(t *testing.T) {
 	})
 }
 
+// TestTheTimerOfBootcLeavesAKilledStagingAlone: the daemon of rpm-ostree replaces the staged image by one with other kernel
+// arguments, and ostree removes the lock file with the first one. A staging that is killed then leaves a deployment that only
+// its own lock protects, which the service of bootc's timer would remove.
+func TestTheTimerOfBootcLeavesAKilledStagingAlone(t *testing.T) {
+	onSites(t, []string{"rpm-ostree image"}, func(b *osHost, _ site, d engine.Desired) {
+		d = withArgs(d)
+		b.Write("unit-files/"+bootcService, "static")
+		script := b.steps(d).Stage[0].Do.Exec.Script.String()
+		killed := strings.Replace(script, "stage_os \"$@\"\n", "stage_os \"$@\"; trap - EXIT; exit 137\n", 1)
+		if killed == script {
+			b.T.Fatal("the script has no such line")
+		}
+		b.Want(b.Run(killed), 137, "is not staged")
+		if !b.Exists("staged") || b.Exists("run/ostree/staged-deployment-locked") {
+			b.T.Fatalf("staged %v, lock file %v", b.Exists("staged"), b.Exists("run/ostree/staged-deployment-locked"))
+		}
+		b.Run("systemctl start " + bootcService)
+		if log := b.Log(); strings.Contains(log, "bootc upgrade") || strings.Contains(log, "rebooted") {
+			b.T.Errorf("the timer applies the staged deployment:\n%s", log)
+		}
+		b.Want(b.stage(d), 0, "staged and locked")
+	})
+}
+
 // TestHostsWithoutTheTimerOfBootcGetNoDropIn checks that staging leaves no trace of the timer where there is none.
 func TestHostsWithoutTheTimerOfBootcGetNoDropIn(t *testing.T) {
 	onSites(t, []string{"bootc"}, func(b *osHost, _ site, d engine.Desired) {

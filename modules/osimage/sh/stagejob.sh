@@ -10,13 +10,15 @@ exec 9>&-
 if [ -n "$port" ]; then export no_proxy="${no_proxy:+$no_proxy,}127.0.0.1"; fi
 
 # The service of bootc's timer unlocks a staged image, with whichever tool it was staged, and reboots
-# the host at once. block_updates adds a condition to it: it does not start while the lock is there as a file.
+# the host at once. block_updates adds conditions to it: it does not start while there is a lock as a file or a staged
+# deployment. A lock may be only in the deployment: ostree removes the file with a deployment that is replaced, and this
+# script may be killed then.
 updates=bootc-fetch-apply-updates.service
 block_updates() {
 	systemctl cat "$updates" >/dev/null 2>&1 || updates=
 	[ -n "$updates" ] || return 0
 	mkdir -p "/run/systemd/system/$updates.d"
-	printf '[Unit]\nConditionPathExists=!%s\n' "$lockfile" >"/run/systemd/system/$updates.d/50-holdfast-staged.conf"
+	printf '[Unit]\nConditionPathExists=!%s\nConditionPathExists=!%s\n' "$lockfile" "$deployment" >"/run/systemd/system/$updates.d/50-holdfast-staged.conf"
 	systemctl daemon-reload
 }
 
