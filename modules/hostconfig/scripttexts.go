@@ -22,6 +22,8 @@ var (
 	replaceScript string
 	//go:embed sh/accounts.sh
 	accountsScript string
+	//go:embed sh/units.sh
+	unitsScript string
 	//go:embed sh/wayin.sh
 	wayInScript string
 	//go:embed sh/probation.sh
@@ -44,7 +46,7 @@ var (
 
 // These are the texts of the scripts of steps.
 var (
-	writeFunctionsText = shareLibrary(hostscript.CheckBootScript(), checkEditsScript, prepareScript, replaceScript, accountsScript, wayInScript, probationScript, undoScript, actionScript, recordedScript)
+	writeFunctionsText = shareLibrary(hostscript.CheckBootScript(), checkEditsScript, prepareScript, replaceScript, accountsScript, unitsScript, wayInScript, probationScript, undoScript, actionScript, recordedScript)
 	writeText          = engine.ShareText(writeScript)
 	keysText           = engine.ShareText(keysScript)
 	actionText         = engine.ShareText(actionScript)

@@ -1,3 +1,8 @@
+report_problem() {
+	complain "write: $*"
+	wrong=yes
+}
+stop_if_wrong() { [ -z "$wrong" ] || exit "$1"; }
 path_exists() { [ -e "$1" ] || [ -L "$1" ]; }
 
 # for_each_edit calls a function for each edit, with these variables of an edit: n (its number),

@@ -74,18 +74,6 @@ reserve_space() {
 	attempt sync ./reserve/* || refuse "$output"
 }
 
-# undo_systemctl undoes a change by systemctl, even if the change may not have happened.
-# Arguments: early or late, verb, inverse verb, units.
-undo_systemctl() {
-	case $unitsdone in
-	*" $1 $2 "*) ;;
-	*) return 0 ;;
-	esac
-	verb=$3
-	shift 3
-	timeout -k 10 300 systemctl "$verb" -- "$@" >/dev/null 2>&1 8>&- 9>&- || kept="$kept, whether these are enabled: $*"
-}
-
 # put_dir_back puts a removed directory back, with its room. Its parent must exist.
 put_dir_back() {
 	case $gone in

@@ -15,60 +15,11 @@
 # the keys of removed users, by change_users, when these users exist again.
 # change_units WHEN enables, disables or presets units, early (before the files change) or
 # late, and restore_units WHEN undoes this.
-wrong=
-report_problem() {
-	complain "write: $*"
-	wrong=yes
-}
-run_systemctl() {
-	unitsdone="$unitsdone $1 $2 "
-	when=$1
-	shift
-	attempt timeout -k 10 300 systemctl "$@" 8>&- 9>&- || refuse "$output"
-	verb=$1
-	shift 2
-	case $when:$verb in
-	late:enable | late:disable) for unit; do check_unit "$verb" "$unit"; done ;;
-	esac
-}
-
-# call_for_present calls run_systemctl or undo_systemctl for those units that the host has
-# by now, and that systemctl can change. Arguments: function, its first three arguments,
-# units.
-call_for_present() {
-	change=$1 when=$2 verb=$3 how=$4
-	shift 4
-	for unit; do
-		shift
-		! can_change_unit "$unit" || set -- "$@" "$unit"
-	done
-	[ $# = 0 ] || "$change" "$when" "$verb" "$how" "$@"
-}
-
-# can_change_unit also succeeds if there is no answer in time: then the change fails.
-can_change_unit() {
-	word=$(timeout -k 10 60 systemctl is-enabled -- "$1" 2>/dev/null 8>&- 9>&-) || [ "$?" -lt 124 ] || return 0
-	case $word in
-	'' | not-found | masked* | alias | bad | generated | transient) return 1 ;;
-	esac
-}
-
-# check_unit checks the effect of systemctl enable or disable, which end with 0 also if
-# they do nothing. Otherwise, each apply would repeat the change. Arguments: verb, unit.
-check_unit() {
-	word=$(timeout -k 10 60 systemctl is-enabled -- "$2" 2>/dev/null 8>&- 9>&-) || :
-	about="unit $2"
-	case $1:$word in
-	enable:disabled) refuse "systemctl enable ended with 0, and the unit is still disabled: its [Install] section names nothing that starts it; correct the section" ;;
-	disable:enabled) refuse "systemctl disable ended with 0, and the unit is still enabled: the OS enables it in /usr; mask it instead" ;;
-	esac
-	about=units
-}
-stop_if_wrong() { [ -z "$wrong" ] || exit "$1"; }
 
 # The state of the write. An edit is in a list by its number.
 phase=preparing # then writing, then written
 about=''        # the path or the resource that messages name
+wrong=''        # yes: report_problem has reported a problem
 told=''         # paths and accounts whose problem was reported: |PATH|
 appeared=''     # yes: a path exists that did not
 contexts=''     # yes: descriptor 7 has the SELinux contexts of all edits
