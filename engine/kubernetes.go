@@ -78,6 +78,8 @@ type DrainNode struct {
 	Node       string          `json:"node"`       // name of the node
 	Options    KubernetesDrain `json:"options"`    // options of the drain of its pool
 	LeaseFor   Duration        `json:"lease_for"`  // how long the lease of the node lasts: as long as the hold
+
+	WasNotReady bool `json:"was_not_ready,omitempty"` // the node was not Ready when the plan was made, so pods that its kubelet does not end are not waited for
 }
 
 // UndrainNode uncordons the node if a run has cordoned it, and releases its lease.

@@ -312,7 +312,7 @@ func TestReadWorkloads(t *testing.T) {
 		object(kubetest.Object{"namespace": "t", "name": "agent-done", "ownerReferences": controlled("DaemonSet")}, kubetest.Object{"nodeName": "n"}, kubetest.Object{"phase": "Failed"}),
 		object(kubetest.Object{"namespace": "t", "name": "agent-other", "ownerReferences": other}, kubetest.Object{"nodeName": "n"}, kubetest.Object{"phase": "Running"}),
 		object(kubetest.Object{"namespace": "t", "name": "static", "annotations": kubetest.Object{"kubernetes.io/config.mirror": "x"}}, kubetest.Object{"nodeName": "n"}, kubetest.Object{}),
-		object(kubetest.Object{"namespace": "t", "name": "done", "deletionTimestamp": "2026-11-27T00:00:00Z"}, kubetest.Object{"nodeName": "n"}, kubetest.Object{"phase": "Succeeded"}),
+		object(kubetest.Object{"namespace": "t", "name": "done", "deletionTimestamp": "2999-11-27T00:00:00Z"}, kubetest.Object{"nodeName": "n"}, kubetest.Object{"phase": "Succeeded"}),
 		object(kubetest.Object{"namespace": "t", "name": "typha", "ownerReferences": []kubetest.Object{{"uid": "u-y", "kind": "Cluster"}, {"uid": "u-x", "kind": "ReplicaSet", "controller": true}}}, kubetest.Object{"nodeName": "n", "tolerations": []kubetest.Object{{"key": "x", "operator": "Exists"}, {"operator": "Exists"}}}, kubetest.Object{"phase": "Running"}),
 		object(kubetest.Object{"namespace": "t", "name": "other"}, kubetest.Object{"nodeName": "m"}, kubetest.Object{}),
 	)
@@ -351,6 +351,24 @@ func TestReadWorkloads(t *testing.T) {
 	s.Answer(kubetest.Pods, func(w http.ResponseWriter, _ *http.Request) { kubetest.Refuse(w, 403, "pods is forbidden") })
 	if w := clusters.ReadWorkloads(t.Context(), map[string][]string{"main": many})["main"]; w.Problem == nil || w.Problem.Kind != kubefacts.Forbidden || !strings.Contains(w.Problem.Cause, "listing the pods") {
 		t.Error(w.Problem)
+	}
+}
+
+// TestOverdue: a pod is overdue a minute after its grace period, by the clock of the API.
+func TestOverdue(t *testing.T) {
+	api := time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)
+	for ends, want := range map[string]bool{"2026-11-27T11:58:50Z": true, "2026-11-27T11:59:10Z": false, "2026-11-27T12:10:00Z": false, "": false} {
+		s := kubetest.Start(t)
+		s.SetClock(api)
+		pod := newPod("web", "u")
+		if ends != "" {
+			pod["metadata"].(kubetest.Object)["deletionTimestamp"] = ends
+		}
+		s.SetList(kubetest.Pods, pod)
+		w := newClient(kubeconfigOf(s), api.Add(2*time.Hour)).ReadWorkloads(t.Context(), map[string][]string{"main": {"n"}})["main"]
+		if p := w.Pods["n"][0]; p.Overdue != want || p.Terminating != (ends != "") {
+			t.Errorf("%s: %+v", ends, p)
+		}
 	}
 }
 

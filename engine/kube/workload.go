@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/url"
+	"time"
 
 	"holdfast/engine/kubefacts"
 )
@@ -14,6 +15,9 @@ const fewNodes = 20
 
 // maxPods bounds the pods of nodes in one cluster: Kubernetes supports 150,000.
 const maxPods = 300_000
+
+// overdueAfter is the time after the grace period of a pod, which its deletionTimestamp includes, after which it should have ended.
+const overdueAfter = time.Minute
 
 // maxBudgetTerms bounds the budgets of one cluster, and the keys and values of their selectors, all together.
 const maxBudgetTerms = 1_000_000
@@ -84,7 +88,9 @@ func (c *Client) readPods(ctx context.Context, w *kubefacts.Workload, nodes []st
 		pods.use = func(p wirePod) {
 			if node := p.Spec.NodeName; wanted[node] {
 				if kept++; kept <= maxPods {
-					w.Pods[node] = append(w.Pods[node], p.facts())
+					f := p.facts()
+					f.Overdue = f.Terminating && c.readAPIClock().Sub(*p.Metadata.DeletionTimestamp) > overdueAfter
+					w.Pods[node] = append(w.Pods[node], f)
 				}
 			}
 		}

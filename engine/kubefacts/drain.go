@@ -36,6 +36,8 @@ type Drain struct {
 	Options DrainOptions
 	NodeUID string // of the node that was cordoned
 
+	WasNotReady bool // the node was not Ready before the drain, and no look has found it Ready
+
 	arrivals map[string]arrival  // by UID: every pod that a look has found
 	returned map[string]bool     // by the UID of their controller: a pod that came back to the cordoned node was evicted
 	evicted  map[string]bool     // by UID: the API has agreed to the end of the pod
@@ -76,6 +78,7 @@ type DrainAction struct {
 	Failure string // why the drain cannot go on; ""; it can
 	Evict   []Pod  // pods to evict now
 	Left    []Pod  // pods that must go, in the order of their names
+	Lost    []Pod  // pods that the silent kubelet of the node will not end, and that do not count as left
 }
 
 // Next returns the next action for a node and its pods, as they are now.
@@ -89,10 +92,15 @@ func (d *Drain) Next(n Node, w Workload) DrainAction {
 		return DrainAction{Failure: fmt.Sprintf("somebody has uncordoned node %s", n.Name)}
 	}
 	d.noteArrivals(w.Pods[n.Name])
+	d.WasNotReady = d.WasNotReady && !n.Ready
 	var a DrainAction
 	var forbidden []string
 	for _, p := range w.Pods[n.Name] {
 		if !d.Options.stops(p) || d.arrivals[p.UID] == comesBack {
+			continue
+		}
+		if d.WasNotReady && p.Terminating && p.Overdue {
+			a.Lost = append(a.Lost, p)
 			continue
 		}
 		a.Left = append(a.Left, p)
@@ -106,6 +114,7 @@ func (d *Drain) Next(n Node, w Workload) DrainAction {
 	}
 	byName := func(x, y Pod) int { return strings.Compare(x.String(), y.String()) }
 	slices.SortFunc(a.Left, byName)
+	slices.SortFunc(a.Lost, byName)
 	slices.SortFunc(a.Evict, byName)
 	if len(forbidden) > 0 {
 		slices.Sort(forbidden)
@@ -175,6 +184,15 @@ func (d *Drain) DescribeLeft(left []Pod) string {
 		text = "a pod is left: "
 	}
 	return text + nameFirst(groups)
+}
+
+// DescribeLost names the pods that a node that was not Ready has not ended.
+func DescribeLost(node string, lost []Pod) string {
+	var names []string
+	for _, p := range lost {
+		names = append(names, p.String())
+	}
+	return fmt.Sprintf("node %s was not Ready before, and its kubelet has not ended pods whose time to end is over: %s; the drain does not wait for them, and their containers may run until the host goes down", node, nameFirst(names))
 }
 
 // BudgetsThatHold returns the PodDisruptionBudgets that have refused evictions of pods, sorted, as NAMESPACE/NAME.

@@ -15,6 +15,7 @@ type Pod struct {
 	Ready       bool   // it is healthy for its budgets
 	Finished    bool   // it has run to its end
 	Terminating bool   // it is being deleted
+	Overdue     bool   // it should have ended more than a minute ago, by the clock of the API: its grace period is over
 
 	ToleratesCordon bool // the scheduler also places it on a cordoned node
 }

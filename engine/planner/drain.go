@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/kubefacts"
 )
 
 // defaultDrainTimeout is the timeout of a drain without one in the inventory.
@@ -74,8 +75,9 @@ func drainNode(t engine.Target, options engine.KubernetesDrain) []engine.Step {
 	}
 	undo := undrainNode(t, "undo drain")
 	undo.Timeout = UndoDrainTimeout
+	drain := engine.DrainNode{Kubernetes: n.Kubernetes, Node: n.Node, Options: options, WasNotReady: n.Absence == kubefacts.NotReady}
 	return []engine.Step{{
-		Name: "drain", On: t.Host.Name, Do: engine.Op{DrainNode: &engine.DrainNode{Kubernetes: n.Kubernetes, Node: n.Node, Options: options}},
+		Name: "drain", On: t.Host.Name, Do: engine.Op{DrainNode: &drain},
 		Timeout: cmp.Or(t.Pool.Drain.Timeout, defaultDrainTimeout), ChangesHost: true, Undo: &undo,
 	}}
 }

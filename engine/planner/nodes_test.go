@@ -242,6 +242,26 @@ func TestDrainRoom(t *testing.T) {
 	}
 }
 
+// TestDrainOfNodeNotReady: the drain knows whether the node was not Ready in the facts of the plan.
+func TestDrainOfNodeNotReady(t *testing.T) {
+	for _, ready := range []bool{true, false} {
+		w := rebootingWorkers(1, 1)
+		w.pools[0].Drain = &engine.Drain{Kubernetes: &engine.KubernetesDrain{}}
+		p := planWithNodes(w, func(_ map[string]engine.Facts, c *kubefacts.ClusterFacts) { c.Nodes[0].Ready = ready })
+		drains := 0
+		for _, s := range p.Host(w.hosts[0].name).Sequence {
+			if d := s.Do.DrainNode; d != nil {
+				if drains++; d.WasNotReady == ready {
+					t.Errorf("Ready %v: %+v", ready, d)
+				}
+			}
+		}
+		if drains == 0 {
+			t.Error("no drain")
+		}
+	}
+}
+
 // TestWaitForNode: a host whose node was Ready waits for it before the undrain, and after a reboot for its new boot.
 func TestWaitForNode(t *testing.T) {
 	same := func(*world) {}

@@ -60,7 +60,7 @@ func (d *nodeDrain) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	d.drain.Options = options
+	d.drain.Options, d.drain.WasNotReady = options, d.want.WasNotReady
 	interval := drainInterval
 	if d.Interval > 0 {
 		interval = d.Interval
@@ -118,6 +118,9 @@ func (d *nodeDrain) look(ctx context.Context) (missing string, fatal error) {
 		return "", &engine.Failure{Kind: engine.DrainFailure, Cause: next.Failure}
 	}
 	if next.Done {
+		if len(next.Lost) > 0 {
+			d.emitWarning(d.hp.Host + ": " + d.step.Name + ": " + kubefacts.DescribeLost(n.Name, next.Lost))
+		}
 		return "", nil
 	}
 	d.evictPods(ctx, next.Evict, w)

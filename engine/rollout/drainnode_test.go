@@ -77,6 +77,28 @@ func TestDrainNode(t *testing.T) {
 		"registered again": {engine.KubernetesDrain{}, func(k *simulator.Kubernetes) {
 			k.OnEvict(func(string) { k.ChangeNode("worker-0", func(n *kubefacts.Node) { n.UID, n.CordonedBy = "other", "" }) })
 		}, engine.ExitFailed, "", "lease worker-0, cordon worker-0, evict db0, evict web0, release worker-0", "is not the one that was cordoned"},
+		"not Ready before": {engine.KubernetesDrain{}, func(k *simulator.Kubernetes) {
+			k.ChangeNode("worker-0", func(n *kubefacts.Node) { n.Ready = false })
+			k.AddPod("worker-0", kubefacts.Pod{Name: "old", Controlled: true, Terminating: true, Overdue: true})
+			k.OnChange(func(number int) {
+				if number == 5 { // uncordoned: the update has mended the kubelet
+					time.AfterFunc(0, func() { k.ChangeNode("worker-0", func(n *kubefacts.Node) { n.Ready = true }) })
+				}
+			})
+		}, engine.ExitOK, "worker-0 worker-1", "lease worker-0, cordon worker-0, evict db0, evict web0, uncordon worker-0", "worker-0: drain: node worker-0 was not Ready before, and its kubelet has not ended pods whose time to end is over: t/db0, t/old, t/web0;"},
+		"not Ready before, with a budget": {engine.KubernetesDrain{}, func(k *simulator.Kubernetes) {
+			k.AddBudget("b", "web", 0)
+			k.ChangeNode("worker-0", func(n *kubefacts.Node) { n.Ready = false })
+		}, engine.ExitFailed, "", "lease worker-0, cordon worker-0, evict db0, uncordon worker-0", "a pod is left: t/web0 (PodDisruptionBudget t/b: it needs more healthy pods)"},
+		"not Ready before, and Ready meanwhile": {engine.KubernetesDrain{}, func(k *simulator.Kubernetes) {
+			k.ChangeNode("worker-0", func(n *kubefacts.Node) { n.Ready = false })
+			k.OnEvict(func(pod string) {
+				if pod == "web0" {
+					k.ChangeNode("worker-0", func(n *kubefacts.Node) { n.Ready = true })
+					time.AfterFunc(7*time.Second, func() { k.ChangeNode("worker-0", func(n *kubefacts.Node) { n.Ready = false }) })
+				}
+			})
+		}, engine.ExitFailed, "", "lease worker-0, cordon worker-0, evict db0, evict web0, uncordon worker-0", "pods are left: t/db0, t/web0 (ending); node worker-0 is not Ready, so its kubelet may end no pods"},
 		"comes back": {engine.KubernetesDrain{}, func(k *simulator.Kubernetes) {
 			k.AddPod("worker-0", kubefacts.Pod{Name: "typha", Controlled: true, Ready: true, ToleratesCordon: true})
 			k.OnEvict(func(pod string) {
@@ -96,7 +118,7 @@ func TestDrainNode(t *testing.T) {
 		"a silent kubelet": {engine.KubernetesDrain{}, func(k *simulator.Kubernetes) {
 			k.AddBudget("b", "web", 0)
 			k.OnEvict(func(string) { k.ChangeNode("worker-0", func(n *kubefacts.Node) { n.Ready = false }) })
-		}, engine.ExitFailed, "", "lease worker-0, cordon worker-0, evict db0, uncordon worker-0, release worker-0", "a pod is left: t/web0 (PodDisruptionBudget t/b: it needs more healthy pods); node worker-0 is not Ready, so its kubelet may end no pods"},
+		}, engine.ExitFailed, "", "lease worker-0, cordon worker-0, evict db0, uncordon worker-0, release worker-0", "pods are left: t/db0 (ending), t/web0 (PodDisruptionBudget t/b: it needs more healthy pods); node worker-0 is not Ready, so its kubelet may end no pods"},
 		"deleted by somebody": {engine.KubernetesDrain{}, func(k *simulator.Kubernetes) {
 			k.OnEvict(func(string) {
 				k.ChangeNode("worker-0", func(n *kubefacts.Node) { *n = kubefacts.Node{Name: n.Name, Gone: true} })

@@ -10,7 +10,7 @@ import (
 	"holdfast/engine/kubefacts"
 )
 
-// Kubernetes is a Kubernetes cluster in memory, with nodes, pods, budgets and leases. A pod that is evicted ends after two looks at it; its
+// Kubernetes is a Kubernetes cluster in memory, with nodes, pods, budgets and leases. A pod that is evicted ends after two looks at it while its node is Ready; its
 // controller then makes another one elsewhere, which gives its budget room again. Each answer about a node is of another boot.
 // A test sets its budgets; a NodeCluster has nodes that are hosts, and budgets that count pods.
 type Kubernetes struct {
@@ -36,6 +36,7 @@ type simulatedPod struct {
 	kubefacts.Pod
 	node  string
 	looks int
+	ended time.Time // when a run evicted it; zero: none has
 }
 
 // NewKubernetes returns a cluster whose nodes are Ready.
@@ -177,7 +178,8 @@ func (k *Kubernetes) ReadWorkloads(ctx context.Context, nodes map[string][]strin
 	}
 	var rest []*simulatedPod
 	for _, p := range k.pods {
-		if p.Terminating && slices.Contains(nodes[k.Name], p.node) {
+		p.Overdue = p.Overdue || !p.ended.IsZero() && time.Since(p.ended) > time.Minute
+		if p.Terminating && slices.Contains(nodes[k.Name], p.node) && k.find(p.node).Ready {
 			if p.looks++; p.looks > 2 {
 				for _, b := range k.budgetsOf(p.Pod) {
 					b.Allowed++
@@ -255,9 +257,8 @@ func (k *Kubernetes) Uncordon(ctx context.Context, _, node string) (kubefacts.No
 // Evict is part of rollout.Nodes. It takes from the budget before it compares the UID, as an API does.
 func (k *Kubernetes) Evict(ctx context.Context, _ string, r kubefacts.EvictionRequest) kubefacts.Eviction {
 	e := k.evict(ctx, r)
-	k.mu.Lock()
-	call := k.onEvict
-	k.mu.Unlock()
+	var call func(pod string)
+	k.withLock(func() { call = k.onEvict })
 	if call != nil && e.Kind == kubefacts.PodEvicted {
 		call(r.Pod.Name)
 	}
@@ -293,7 +294,7 @@ func (k *Kubernetes) evict(ctx context.Context, r kubefacts.EvictionRequest) kub
 	if p.UID != r.Pod.UID {
 		return kubefacts.Eviction{Kind: kubefacts.PodReplaced}
 	}
-	p.Terminating, k.evicted[p.UID] = true, true
+	p.Terminating, p.ended, k.evicted[p.UID] = true, time.Now(), true
 	k.note("evict " + p.Name)
 	return kubefacts.Eviction{Kind: kubefacts.PodEvicted}
 }
