@@ -73,6 +73,9 @@ func TestConfigRefused(t *testing.T) {
 		{"Match included", "Include " + included + "\n", "included:2:"},
 		{"port", "Host *\n  Port ssh\n", "Port ssh"},
 		{"timeout", "Host *\n  ConnectTimeout soon\n", "ConnectTimeout soon"},
+		{"flag", "Host a\n  IdentitiesOnly maybe\n", "config:2: IdentitiesOnly maybe: the value must be true, false, yes or no"},
+		{"address family", "Host *\n  AddressFamily ipv6\n", "config:2: AddressFamily ipv6: the value must be any, inet or inet6"},
+		{"flag without effect here", "Host *\n  CheckHostIP ask\n", "config:2: CheckHostIP ask"},
 		{"token", "Host *\n  IdentityFile ~/%z\n", "%z"},
 		{"jump", "Host *\n  ProxyJump a:b:c\n", "ProxyJump"},
 	} {

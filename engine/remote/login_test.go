@@ -237,7 +237,7 @@ func TestAgent(t *testing.T) {
 	t.Run("IdentitiesOnly", func(t *testing.T) {
 		to := without
 		to.Identities = []string{keyFile(t, other)}
-		to.Config = writeFile(t, "config", "IdentitiesOnly yes\n")
+		to.Config = writeFile(t, "config", "IdentitiesOnly True\n")
 		dialRefused(t, newDialer(t, remote.Options{Agent: agentWith(t, &private)}), to, remote.Auth, "no key was accepted")
 	})
 	t.Run("not the agent's", func(t *testing.T) {

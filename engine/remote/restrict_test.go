@@ -234,6 +234,10 @@ func TestStricterConfig(t *testing.T) {
 		{"address family", "AddressFamily inet6", ed, remote.Unreachable, ""},
 		{"address family with it", "AddressFamily inet", ed, 0, ""},
 		{"no login with keys", "PubkeyAuthentication no", ed, remote.Config, "PubkeyAuthentication no"},
+		{"false", "PubkeyAuthentication False", ed, remote.Config, "config:2: PubkeyAuthentication False"},
+		{"bound logins", "PubkeyAuthentication host-bound", ed, 0, ""},
+		{"no ProxyUseFdpass", "ProxyCommand false\n  ProxyUseFdpass false", ed, remote.Unreachable, "ProxyCommand"},
+		{"ProxyUseFdpass", "ProxyCommand false\n  ProxyUseFdpass true", ed, remote.Config, "config:3: ProxyUseFdpass"},
 		{"another way to log in", "PreferredAuthentications password,keyboard-interactive", ed, remote.Config, "PreferredAuthentications"},
 		{"a way to log in", "PreferredAuthentications publickey,password", ed, 0, ""},
 		{"no connection", "RefuseConnection \"in repair\"", ed, remote.Config, "in repair"},
@@ -251,7 +255,7 @@ func TestStricterConfig(t *testing.T) {
 			dialRefused(t, newDialer(t, remote.Options{}), to, c.kind, c.words)
 		})
 	}
-	for _, option := range []string{"CheckHostIP yes", "CanonicalizeHostname yes", "BindAddress 127.0.0.1", "BindInterface lo"} {
+	for _, option := range []string{"CheckHostIP yes", "CheckHostIP true", "CanonicalizeHostname always", "BindAddress 127.0.0.1", "BindInterface lo"} {
 		t.Run(option, func(t *testing.T) {
 			var warnings []string
 			to := targetOf(ed)

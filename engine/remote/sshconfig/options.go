@@ -1,6 +1,10 @@
 package sshconfig
 
-import "strings"
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
 
 // knownOptions are the options of ssh_config that OpenSSH 10.5 knows, in lower case, with those that it only warns
 // about. The patches of Debian, Fedora and Apple add those that begin with gssapi, protocolkeepalives, rsaminsize,
@@ -28,3 +32,32 @@ var knownOptions = strings.Fields(`
 	userknownhostsfile userknownhostsfile2 useroaming usersh verifyhostkeydns versionaddendum visualhostkey warnweakcrypto
 	xauthlocation
 `)
+
+// flagWords are the values of most options that switch something on or off.
+var flagWords = []string{"true", "false", "yes", "no"}
+
+// optionWords are the values of options that change a connection or cause a warning, in lower case. ssh refuses others, in any block.
+var optionWords = map[string][]string{
+	"identitiesonly": flagWords, "proxyusefdpass": flagWords, "checkhostip": flagWords,
+	"canonicalizehostname": append([]string{"always"}, flagWords...),
+	"pubkeyauthentication": append([]string{"unbound", "host-bound"}, flagWords...),
+	"addressfamily":        {"any", "inet", "inet6"},
+}
+
+// checkChoice returns an error if a line has a value that its option does not allow.
+func (l line) checkChoice() error {
+	allowed := optionWords[l.keyword]
+	if allowed == nil || slices.Contains(allowed, strings.ToLower(l.words[0])) {
+		return nil
+	}
+	last := len(allowed) - 1
+	return fmt.Errorf("the value must be %s or %s", strings.Join(allowed[:last], ", "), allowed[last])
+}
+
+// isYes reports whether a value of flagWords switches its option on.
+func isYes(word string) bool {
+	return strings.EqualFold(word, "yes") || strings.EqualFold(word, "true")
+}
+
+// isNo reports whether a value of flagWords switches its option off.
+func isNo(word string) bool { return strings.EqualFold(word, "no") || strings.EqualFold(word, "false") }

@@ -49,6 +49,9 @@ func (p *parser) parseFile(path string, text []byte, depth int) []line {
 		if err == nil && l.keyword == "match" {
 			l.criteria, err = parseCriteria(l.words)
 		}
+		if err == nil {
+			err = l.checkChoice()
+		}
 		if err != nil {
 			p.errs = append(p.errs, fmt.Errorf("%s: %s: %w", l.at, s, err))
 			continue

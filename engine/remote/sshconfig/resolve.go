@@ -43,7 +43,7 @@ func (r *Resolver) Resolve(t Target) (Endpoint, error) {
 		host:           lowerName(cmp.Or(expandHostName(r.configValue("HostName"), r.Alias), r.Alias)),
 		port:           t.Port,
 		User:           cmp.Or(t.User, r.configValue("User"), currentUser()),
-		IdentitiesOnly: strings.EqualFold(r.configValue("IdentitiesOnly"), "yes"),
+		IdentitiesOnly: isYes(r.configValue("IdentitiesOnly")),
 		ConnectTimeout: t.ConnectTimeout,
 		KeepAlive:      t.KeepAlive,
 		KeepAliveCount: defaultKeepAliveCount,
@@ -175,7 +175,7 @@ func (r *Resolver) configuredRoute(e Endpoint) (jump string, command ProxyComman
 		return jump, ProxyCommand{}
 	}
 	r.checkShellNames(v.at, e)
-	if strings.EqualFold(r.configValue("ProxyUseFdpass"), "yes") {
+	if isYes(r.configValue("ProxyUseFdpass")) {
 		r.setError(fmt.Errorf("%s: ProxyUseFdpass of %s is not supported; let the ProxyCommand pass the data on", r.values.valueOf("ProxyUseFdpass").at, r.Alias))
 	}
 	return "", ProxyCommand{Text: r.expandValue(v.text, v.at, e), At: v.at}

@@ -114,8 +114,8 @@ func (r *Resolver) refuseOptions() {
 	if reason := r.values.valueOf("RefuseConnection"); reason.text != "" {
 		r.setError(fmt.Errorf("%s: RefuseConnection of %s: %s", reason.at, r.Alias, strings.Trim(reason.text, `"`)))
 	}
-	if strings.EqualFold(r.configValue("PubkeyAuthentication"), "no") {
-		r.setError(fmt.Errorf("%s: PubkeyAuthentication no of %s: holdfast logs in with keys only", r.values.valueOf("PubkeyAuthentication").at, r.Alias))
+	if v := r.configValue("PubkeyAuthentication"); isNo(v) {
+		r.setError(fmt.Errorf("%s: PubkeyAuthentication %s of %s: holdfast logs in with keys only", r.values.valueOf("PubkeyAuthentication").at, v, r.Alias))
 	}
 	ways := r.configValue("PreferredAuthentications")
 	if ways != "" && !slices.ContainsFunc(strings.Split(ways, ","), func(w string) bool { return strings.TrimSpace(w) == "publickey" }) {
@@ -132,7 +132,7 @@ func (r *Resolver) warnOfOptions() {
 		{"BindInterface", "the system chooses the interface to connect from"},
 	} {
 		v := r.configValue(o.keyword)
-		if v != "" && !strings.EqualFold(v, "no") && !strings.EqualFold(v, "none") {
+		if v != "" && !isNo(v) && !strings.EqualFold(v, "none") {
 			r.Warn(fmt.Sprintf("%s: %s %s has no effect here: %s", r.values.valueOf(o.keyword).at, o.keyword, v, o.but))
 		}
 	}
