@@ -37,7 +37,7 @@ type Facts struct {
 	NextBoot         string                `json:"next_boot,omitempty"`         // ID of the deployment that the boot loader starts next, if it is not the booted one
 	BootState        string                `json:"boot_state,omitempty"`        // digest of the contents of /boot, if the hold has a NotBooted
 	KernelArgs       []string              `json:"kernel_args,omitempty"`       // kernel arguments of this boot, in order, each in one spelling (resource.NormalizeKernelArg)
-	BootEntryArgs    []string              `json:"boot_entry_args,omitempty"`   // kernel arguments in the boot loader entry of the booted deployment, as they are written there; only if it has quotes
+	BootEntryArgs    []string              `json:"boot_entry_args,omitempty"`   // kernel arguments in the boot loader entry of the booted deployment, as they are written there; only if it has quotes or needs them
 	Kernel           string                `json:"kernel,omitempty"`            // release of the running kernel; only asked for if a configuration demands a type of kernel
 	StagedArgs       string                `json:"staged_args,omitempty"`       // digest of the changes, if any, to the kernel arguments of the deployment that holdfast has staged; "": it has not staged it to the end
 	Config           *resource.ConfigFacts `json:"config,omitempty"`            // nil: not gathered

@@ -21,6 +21,9 @@ func kernelArgProblem(s string) string {
 	case slices.ContainsFunc(resource.SplitKernelArgs(s), resource.KeepsQuote):
 		return `has a " within a value, which GRUB removes and other boot loaders keep; quote the whole value, as in a="b c"`
 	}
+	if c := resource.FindGRUBChange(s); c != "" {
+		return "has a " + c + ", which GRUB changes, also in quotes, and other boot loaders keep; write the argument without it"
+	}
 	return kernelArgSpaceProblem(s)
 }
 

@@ -1,6 +1,9 @@
 package resource
 
-import "strings"
+import (
+	"regexp"
+	"strings"
+)
 
 // SplitKernelArgs splits a kernel command line, or the arguments in a document, as the kernel does (next_arg in
 // lib/cmdline.c): at spaces outside double quotes. Nothing escapes a quote, and quotes stay in the arguments.
@@ -46,16 +49,37 @@ func NormalizeKernelArg(arg string) string {
 	if hasValue {
 		whole += "=" + value
 	}
-	hasSpace := func(s string) bool { return len(SplitKernelArgs("x"+s+"x")) > 1 }
 	switch {
 	case whole == "" || strings.Contains(whole, `"`):
 		return arg
-	case !hasSpace(whole):
+	case !needsQuotes(whole):
 		return whole
-	case hasValue && !hasSpace(param):
+	case hasValue && !needsQuotes(param):
 		return param + `="` + value + `"`
 	}
 	return `"` + whole + `"`
+}
+
+// grubQuoted matches the characters that GRUB passes on only if they are in double quotes (grub-core/script/yylex.l): an entry
+// with one of the first seven outside of quotes does not boot.
+var grubQuoted = regexp.MustCompile(`[;&|<>{}]|` + hexEscape)
+
+// hexEscape matches the backslash in the name of a unit, which is the only one that GRUB passes on (grub-core/lib/cmdline.c).
+const hexEscape = `\\x[[:xdigit:]]{2}`
+
+var hexEscapes = regexp.MustCompile(hexEscape)
+
+func needsQuotes(s string) bool {
+	return len(SplitKernelArgs("x"+s+"x")) > 1 || grubQuoted.MatchString(s)
+}
+
+// FindGRUBChange returns the first character of an argument that GRUB changes also in double quotes, or "".
+func FindGRUBChange(arg string) string {
+	rest := hexEscapes.ReplaceAllString(arg, "")
+	if i := strings.IndexAny(rest, `$'\`); i >= 0 {
+		return rest[i : i+1]
+	}
+	return ""
 }
 
 // KeepsQuote reports whether the kernel reads an argument with a quote in it: one that is neither around the argument nor around its value.

@@ -91,6 +91,15 @@ func TestNormalizeKernelArg(t *testing.T) {
 		`a='b`:                   `a='b`,
 		"\"y=\u00e0\u00a0\"":     "y=\"\u00e0\u00a0\"",
 		`a=b=c`:                  "a=b=c",
+		`a=b;c`:                  `a="b;c"`,
+		`a="b;c"`:                `a="b;c"`,
+		`"a=b{c}"`:               `a="b{c}"`,
+		`a&b=c`:                  `"a&b=c"`,
+		`|`:                      `"|"`,
+		`a=x\x2dy`:               `a="x\x2dy"`,
+		`a=x\y`:                  `a=x\y`,
+		`a=b$c`:                  `a=b$c`,
+		`a=*,:@?[b]!#%`:          `a=*,:@?[b]!#%`,
 		`"a="`:                   "a=",
 	} {
 		if got := NormalizeKernelArg(arg); got != want {
@@ -98,7 +107,7 @@ func TestNormalizeKernelArg(t *testing.T) {
 		}
 	}
 	rapid.Check(t, func(t *rapid.T) {
-		line := rapid.StringOfN(rapid.SampledFrom([]rune(`ab= "`)), 1, 12, -1).Draw(t, "line")
+		line := rapid.StringOfN(rapid.SampledFrom([]rune(`ab= "<`)), 1, 12, -1).Draw(t, "line")
 		for _, arg := range SplitKernelArgs(line) {
 			normal := NormalizeKernelArg(arg)
 			if again := NormalizeKernelArg(normal); again != normal {
@@ -116,4 +125,14 @@ func TestNormalizeKernelArg(t *testing.T) {
 			}
 		}
 	})
+}
+
+func TestFindGRUBChange(t *testing.T) {
+	for arg, want := range map[string]string{
+		"memmap=4G$8G": "$", `"a=b'c"`: "'", `a=\$b`: `\`, `a=\x2`: `\`, `a=\\x2d`: `\`, `"systemd.wants=dev-disk-by\x2dlabel-a.device"`: "", "a=b;c|{d}": "", "a=*,:@?[b]!#%": "",
+	} {
+		if got := FindGRUBChange(arg); got != want {
+			t.Errorf("%s: %q, want %q", arg, got, want)
+		}
+	}
 }

@@ -201,7 +201,7 @@ func (k kernelArgs) spellRemovals(entry []string) kernelArgs {
 	return k
 }
 
-// kernelArgsScript prints the kernel arguments of the host. A boot loader entry without quotes has the spelling of splitCommandLine.
+// kernelArgsScript prints the kernel arguments of the host. A boot loader entry that it omits has the spelling of splitCommandLine.
 //
 //go:embed sh/kernelargs.sh
 var kernelArgsScript string

@@ -40,7 +40,7 @@ func (b *osHost) reboot() {
 // withArgs adds kernel arguments to a desired state: it removes one argument of
 // the fake host, and adds two.
 func withArgs(d engine.Desired) engine.Desired {
-	d.Config = &resource.Config{KernelArgs: []string{"a=1", "$(touch${IFS}pwned)'b"}, NoKernelArgs: []string{"console=tty0"}}
+	d.Config = &resource.Config{KernelArgs: []string{"a=1", "$(touch$IFS''pwned)'b"}, NoKernelArgs: []string{"console=tty0"}}
 	return d
 }
 
@@ -50,7 +50,7 @@ func onlyArgs(driver string) engine.Desired {
 	return withArgs(engine.Desired{OS: &engine.OS{Driver: driver}})
 }
 
-const newCmdLine = "root=LABEL=root rw ostree=/ostree/boot.1/lab/1/0 a=1 $(touch${IFS}pwned)'b"
+const newCmdLine = "root=LABEL=root rw ostree=/ostree/boot.1/lab/1/0 a=1 $(touch$IFS''pwned)'b"
 
 func forArgs(t *testing.T, test func(*osHost, site, engine.Desired)) {
 	t.Helper()
@@ -155,6 +155,29 @@ func TestQuotedArgumentsAreRemovedAsTheEntryHasThem(t *testing.T) {
 	b.Write("proc/cmdline", `BOOT_IMAGE=/x root=LABEL=root "kept=b c" ostree=/ostree/boot.1/lab/1`)
 	if changes, err := findChanges(d, b.gatherFacts(d)); err != nil || len(changes) > 0 {
 		t.Errorf("%+v, %v", changes, err)
+	}
+}
+
+// TestArgumentsThatNeedQuotesAreRemovedAsTheEntryHasThem: an entry without quotes may have arguments that holdfast writes in quotes,
+// with a boot loader that passes them on.
+func TestArgumentsThatNeedQuotesAreRemovedAsTheEntryHasThem(t *testing.T) {
+	t.Parallel()
+	for _, gone := range []string{"a=b;c", "a=b&c", "a=b|c", "a=b<c", "a=b>c", "a={b", "a=b}", `a=b\x2dc`} {
+		b := newOSHost(t)
+		b.Mkdir("ostree/boot.1/lab")
+		link := "ostree/boot.1/lab/1"
+		b.Check(os.Symlink("../../../deploy/lab/deploy/"+moduletest.V1+".0", filepath.Join(b.Root, link)))
+		b.Write("boot/loader/entries/ostree-1-lab.conf", "options root=LABEL=root "+gone+" ostree="+b.Root+"/"+link)
+		b.Write("proc/cmdline", "BOOT_IMAGE=/x root=LABEL=root "+gone+" ostree=/ostree/boot.1/lab/1")
+		d := engine.Desired{OS: &engine.OS{Driver: "ostree"}, Config: &resource.Config{NoKernelArgs: resource.NormalizeKernelArgs(gone)}}
+		script := b.steps(d).Stage[0].Do.Exec.Script.String()
+		if want := `set -- '\''--karg-delete=` + gone + `'\''`; !strings.Contains(script, want) {
+			t.Errorf("no %s in %s", want, script)
+		}
+		d.Config = &resource.Config{KernelArgs: resource.NormalizeKernelArgs(gone)}
+		if changes, err := findChanges(d, b.gatherFacts(d)); err != nil || len(changes) > 0 {
+			t.Errorf("%s: %+v, %v", gone, changes, err)
+		}
 	}
 }
 
