@@ -76,19 +76,6 @@ func (f Facts) IsRebooted() bool {
 	return f.Hold != nil && f.Hold.Boot != "" && f.BootID != "" && f.Hold.Boot != f.BootID
 }
 
-// MaxRunHold is longer than a run holds a host without writing the hold again. If the end of its hold is further ahead, it was
-// counted from the clock of a bastion that is ahead.
-const MaxRunHold = Duration(30 * 24 * time.Hour)
-
-// Expired reports whether the hold has expired at the time now. If its end is from a wrong clock, the hold of a run expires
-// MaxRunHold after it was written, by the clock of the host.
-func (h Hold) Expired(now time.Time) bool {
-	if h.Kind == RunHold && !h.Renewed.IsZero() && h.Expires.After(now.Add(time.Duration(MaxRunHold))) {
-		return now.After(h.Renewed.Add(time.Duration(MaxRunHold)))
-	}
-	return !h.Expires.IsZero() && now.After(h.Expires)
-}
-
 // IsOfPerson reports whether the hold is a maintenance hold that a person took on
 // a bastion.
 func (h Hold) IsOfPerson(holder, bastion string) bool {

@@ -127,6 +127,11 @@ func Read(path string, each func(event.Event) error) error {
 	})
 }
 
+// Replay calls each for every event of a run.
+func Replay(dir, id string, each func(event.Event) error) error {
+	return Read(journalPath(dir, id), each)
+}
+
 func readLines(path string, each func(line []byte) error) error {
 	f, err := openRegular(path, os.O_RDONLY)
 	if err != nil {

@@ -1,48 +1,14 @@
 package journal
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"os"
 	"slices"
-	"strings"
 	"time"
 
 	"holdfast/engine"
-	"holdfast/engine/event"
 )
-
-// FindRun returns the ID of a run. name is the whole ID, or the beginning of only one.
-func FindRun(dir, name string) (string, error) {
-	entries, err := os.ReadDir(dir)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return "", fmt.Errorf("list runs: %w", err)
-	}
-	var found []string
-	for _, e := range entries {
-		id := runID(e.Name())
-		if id == name && id != "" {
-			return id, nil
-		}
-		if id != "" && strings.HasPrefix(id, name) {
-			found = append(found, id)
-		}
-	}
-	switch len(found) {
-	case 1:
-		return found[0], nil
-	case 0:
-		return "", fmt.Errorf("no run %q in %s; holdfast runs lists them", name, dir)
-	}
-	return "", fmt.Errorf("%q is the beginning of %d runs", name, len(found))
-}
-
-// Replay calls each for every event of a run.
-func Replay(dir, id string, each func(event.Event) error) error {
-	return Read(journalPath(dir, id), each)
-}
 
 // Prune removes the journals of successful runs, and of work on holds, that began before a time. It keeps the newest of each
 // site, the runs that the history needs, and the runs that alone prove that a lost host was seen again. Journals beyond the newest

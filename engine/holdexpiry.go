@@ -18,13 +18,9 @@ const (
 // more than this tolerance.
 const clockTolerance = 2 * time.Minute
 
-// AdvanceClocks returns the facts with both clocks moved on to now, a time of the bastion.
-func (f Facts) AdvanceClocks(now time.Time) Facts {
-	if !f.GatheredAt.IsZero() {
-		f.Clock, f.GatheredAt = f.Clock.Add(now.Sub(f.GatheredAt)), now
-	}
-	return f
-}
+// MaxRunHold is longer than a run holds a host without writing the hold again. If the end of its hold is further ahead, it was
+// counted from the clock of a bastion that is ahead.
+const MaxRunHold = Duration(30 * 24 * time.Hour)
 
 // Expiry compares the end of the hold with the host's clock and, if GatheredAt
 // is known, with the bastion's.
@@ -36,6 +32,23 @@ func (f Facts) Expiry() Expiry {
 		return ClocksDisagree
 	}
 	return HoldExpired
+}
+
+// Expired reports whether the hold has expired at the time now. If its end is from a wrong clock, the hold of a run expires
+// MaxRunHold after it was written, by the clock of the host.
+func (h Hold) Expired(now time.Time) bool {
+	if h.Kind == RunHold && !h.Renewed.IsZero() && h.Expires.After(now.Add(time.Duration(MaxRunHold))) {
+		return now.After(h.Renewed.Add(time.Duration(MaxRunHold)))
+	}
+	return !h.Expires.IsZero() && now.After(h.Expires)
+}
+
+// AdvanceClocks returns the facts with both clocks moved on to now, a time of the bastion.
+func (f Facts) AdvanceClocks(now time.Time) Facts {
+	if !f.GatheredAt.IsZero() {
+		f.Clock, f.GatheredAt = f.Clock.Add(now.Sub(f.GatheredAt)), now
+	}
+	return f
 }
 
 // DescribeClockSkew explains why a hold is not treated as expired although the
