@@ -133,3 +133,26 @@ func TestOnlyArgumentsAreRecorded(t *testing.T) {
 		t.Errorf("recorded again: %v", err)
 	}
 }
+
+// A record of an earlier version may have another spelling of a quoted argument than documents and host have now. It is the same
+// argument, so holdfast still knows that it has added it.
+func TestArgumentsOfARecordInAnotherSpelling(t *testing.T) {
+	old := resource.Config{KernelArgs: []string{`"a=b c"`, "d=e;f", "quiet"}, NoKernelArgs: []string{`g="h"`}}
+	a, err := record.Decode(string(record.Encode(resource.Record{
+		Schema: resource.RecordSchema, Config: old, AddedArgs: old.KernelArgs, Unfinished: &resource.UnfinishedWrite{Run: "r", Boot: "b", Config: old},
+	})))
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := []string{`a="b c"`, `d="e;f"`, "quiet"}
+	for _, c := range record.Configs(*a) {
+		if !slices.Equal(c.KernelArgs, now) || !slices.Equal(c.NoKernelArgs, []string{"g=h"}) {
+			t.Errorf("%q, %q", c.KernelArgs, c.NoKernelArgs)
+		}
+	}
+	a.Unfinished = nil
+	args := argDiff{desired: resource.Config{KernelArgs: now}, applied: a, cmdLine: now}
+	if got := args.argsAfterWrite(); !slices.Equal(got, now) {
+		t.Errorf("holdfast has added %q", got)
+	}
+}

@@ -110,7 +110,22 @@ func Decode(text string) (*resource.Record, error) {
 			}
 		}
 	}
+	normalizeKernelArgs(&a)
 	return &a, nil
+}
+
+// normalizeKernelArgs gives the kernel arguments of a record the spelling that those of documents and hosts have. An earlier version
+// may have written another one.
+func normalizeKernelArgs(a *resource.Record) {
+	lists := [][]string{a.Config.KernelArgs, a.Config.NoKernelArgs, a.AddedArgs}
+	if a.Unfinished != nil {
+		lists = append(lists, a.Unfinished.Config.KernelArgs, a.Unfinished.Config.NoKernelArgs)
+	}
+	for _, list := range lists {
+		for i, arg := range list {
+			list[i] = resource.NormalizeKernelArg(arg)
+		}
+	}
 }
 
 // RepairHint tells the operator how to handle a record that cannot be used.
