@@ -22,7 +22,10 @@ type identity struct {
 	label  string
 	sign   func() (ssh.AlgorithmSigner, error) // may ask for a passphrase
 
-	publicOnly bool // there is no private key file: the public key selects a key of the agent
+	ofCertificate bool // the certificate beside a key file, whose key follows
+
+	publicOnly bool  // there is no private key to use: the public key selects a key of the agent
+	unreadable error // why the private key cannot be read, if publicOnly, or nil
 }
 
 // PublicKey returns the key that is offered to the host before anything is signed.
@@ -106,12 +109,14 @@ func (l *login) orderKeys(fromAgent []ssh.Signer) (identities, error) {
 		}
 	}
 	for n, f := range files {
-		if i := slices.IndexFunc(agents, func(a identity) bool { return sameKey(a, f) }); i >= 0 {
+		if i := slices.IndexFunc(agents, func(a identity) bool { return sameKey(a.public, f.public) || sameKey(a.public, certifiedKey(f.public)) }); i >= 0 {
 			files[n].sign = agents[i].sign
 			files[n].label += " (agent)"
-			agents = slices.Delete(agents, i, i+1)
 		}
 	}
+	agents = slices.DeleteFunc(agents, func(a identity) bool {
+		return slices.ContainsFunc(files, func(f identity) bool { return sameKey(a.public, f.public) })
+	})
 	files = slices.DeleteFunc(files, func(f identity) bool { return l.skipIfLocked(f, &ids) })
 	if l.ep.IdentitiesOnly {
 		agents = nil
@@ -124,11 +129,26 @@ func (l *login) orderKeys(fromAgent []ssh.Signer) (identities, error) {
 	return ids, nil
 }
 
-func sameKey(a, b identity) bool { return string(a.public.Marshal()) == string(b.public.Marshal()) }
+func sameKey(a, b ssh.PublicKey) bool { return string(a.Marshal()) == string(b.Marshal()) }
+
+// certifiedKey returns the key in a certificate, which signs for it, and another key as it is.
+func certifiedKey(key ssh.PublicKey) ssh.PublicKey {
+	if c, ok := key.(*ssh.Certificate); ok {
+		return c.Key
+	}
+	return key
+}
 
 func (l *login) skipIfLocked(f identity, ids *identities) bool {
 	if f.sign != nil {
 		return false
+	}
+	if f.ofCertificate {
+		return true // its key has the reason
+	}
+	if f.unreadable != nil && !errors.Is(f.unreadable, fs.ErrNotExist) {
+		ids.skipped = append(ids.skipped, f.unreadable.Error()+", and no agent has the private key")
+		return true
 	}
 	if f.publicOnly {
 		ids.skipped = append(ids.skipped, "not "+f.label+": there is only its public key, and no agent has the private key")
@@ -148,9 +168,6 @@ func (l *login) identitiesOfFiles(ids *identities) ([]identity, error) {
 		switch {
 		case errors.Is(err, fs.ErrNotExist) && !l.ep.IdentitiesNamed:
 			continue
-		case errors.Is(err, fs.ErrNotExist) && readPublic(path+".pub", l.dialer.files) != nil:
-			out = append(out, identity{public: readPublic(path+".pub", l.dialer.files), label: path, publicOnly: true})
-			continue
 		case err != nil && l.ep.IdentitiesRequired:
 			return nil, err
 		case err != nil:
@@ -167,18 +184,15 @@ func (l *login) identitiesOfFiles(ids *identities) ([]identity, error) {
 }
 
 func (l *login) identitiesOfFile(k *keyFile) []identity {
-	if k.publicOnly {
-		return []identity{{public: k.public, label: k.path, publicOnly: true}}
-	}
 	sign := func() (ssh.AlgorithmSigner, error) { return l.unlockKey(k) }
-	if k.encrypted && l.dialer.opts.Secrets == nil {
+	if k.publicOnly || k.encrypted && l.dialer.opts.Secrets == nil {
 		sign = nil
 	}
-	plain := identity{public: k.public, label: k.path, sign: sign}
-	if k.cert == nil || sign == nil {
+	plain := identity{public: k.public, label: k.path, sign: sign, publicOnly: k.publicOnly, unreadable: k.unreadable}
+	if k.cert == nil {
 		return []identity{plain}
 	}
-	return []identity{{public: k.cert, label: k.path + "-cert.pub", sign: sign}, plain}
+	return []identity{{public: k.cert, label: k.path + "-cert.pub", sign: sign, ofCertificate: true}, plain}
 }
 
 func (ids *identities) limitLogins(x sshconfig.Restrictions) []ssh.Signer {

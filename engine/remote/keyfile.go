@@ -6,6 +6,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"io/fs"
 	"sync"
 
 	"holdfast/engine/remote/sshconfig"
@@ -20,7 +21,8 @@ type keyFile struct {
 	public    ssh.PublicKey // nil if it is not known: the file is locked, in an old format, and has no .pub beside it
 	cert      *ssh.Certificate
 
-	publicOnly bool // the file is a public key, which selects a key of the agent
+	publicOnly bool  // only the public key can be read; it selects a key of the agent
+	unreadable error // why the private key cannot be read, if publicOnly; nil: the file is a public key
 
 	mu     chan struct{} // locks the fields below; hosts can stop waiting for it while a person types a passphrase
 	pem    []byte
@@ -34,21 +36,37 @@ type keyFiles struct {
 	m  map[string]*keyFile
 }
 
-// readKeyFile returns the key file at path, from the cache if an earlier call
-// has returned it. Its errors name the path.
+// readKeyFile returns the key file at path, from the cache if an earlier call has returned it. If the file is missing, or is no
+// private key that can be used here, such as one of a security key, the public key beside it counts, as for ssh. Its errors name
+// the path.
 func (c *keyFiles) readKeyFile(path string, r sshconfig.Reader) (*keyFile, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if k := c.m[path]; k != nil {
 		return k, nil
 	}
+	k, err := parseKeyFile(path, r)
+	if err != nil {
+		public := readPublic(path+".pub", r)
+		if k == nil && !errors.Is(err, fs.ErrNotExist) || public == nil {
+			return nil, err
+		}
+		return &keyFile{path: path, public: public, cert: readCertificate(path, public, r), publicOnly: true, unreadable: err}, nil
+	}
+	k.cert = readCertificate(path, k.public, r)
+	c.m[path] = k
+	return k, nil
+}
+
+// parseKeyFile reads a private key, perhaps still locked, or a public key. With an error, the key file is nil if the file cannot be
+// read.
+func parseKeyFile(path string, r sshconfig.Reader) (*keyFile, error) {
 	text, err := r.Read(path)
 	if err != nil {
 		return nil, fmt.Errorf("read key: %w", err)
 	}
 	if public, _, _, _, err := ssh.ParseAuthorizedKey(text); err == nil {
-		c.m[path] = &keyFile{path: path, public: public, publicOnly: true}
-		return c.m[path], nil
+		return &keyFile{path: path, public: public, publicOnly: true}, nil
 	}
 	k := &keyFile{path: path, pem: text, mu: make(chan struct{}, 1)}
 	var locked *ssh.PassphraseMissingError
@@ -59,14 +77,18 @@ func (c *keyFiles) readKeyFile(path string, r sshconfig.Reader) (*keyFile, error
 			k.public = readPublic(path+".pub", r)
 		}
 	case err != nil:
-		return nil, fmt.Errorf("read key %s: %w", path, err)
+		return k, fmt.Errorf("read key %s: %w", path, err)
 	}
-	if cert, ok := readPublic(path+"-cert.pub", r).(*ssh.Certificate); ok && k.public != nil &&
-		bytes.Equal(cert.Key.Marshal(), k.public.Marshal()) {
-		k.cert = cert
-	}
-	c.m[path] = k
 	return k, nil
+}
+
+// readCertificate returns the certificate beside a key file, or nil if there is none for its key.
+func readCertificate(path string, public ssh.PublicKey, r sshconfig.Reader) *ssh.Certificate {
+	cert, ok := readPublic(path+"-cert.pub", r).(*ssh.Certificate)
+	if !ok || public == nil || !bytes.Equal(cert.Key.Marshal(), public.Marshal()) {
+		return nil
+	}
+	return cert
 }
 
 func readPublic(path string, r sshconfig.Reader) ssh.PublicKey {

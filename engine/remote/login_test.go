@@ -295,6 +295,56 @@ func TestUserCertificate(t *testing.T) {
 		t.Fatal(err)
 	}
 	dialTarget(t, newDialer(t, remote.Options{}), to)
+	withKey := remote.Options{Agent: agentWith(t, &private)}
+	if err := os.WriteFile(path, []byte("no private key\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path+".pub", ssh.MarshalAuthorizedKey(signer.PublicKey()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	dialTarget(t, newDialer(t, withKey), to) // such as a key of a type that only the agent can use
+	dialRefused(t, newDialer(t, remote.Options{}), to, remote.Auth, "read key "+path, "no agent has the private key")
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	dialTarget(t, newDialer(t, withKey), to)
+	to.Identities = []string{path + "-cert.pub"}
+	dialTarget(t, newDialer(t, withKey), to)
+}
+
+// TestCertificateOfLockedKey checks that nobody is asked for the passphrase of a key whose private half is in the agent.
+func TestCertificateOfLockedKey(t *testing.T) {
+	t.Parallel()
+	authority, _ := newKey(t)
+	private, err := ssh.ParseRawPrivateKeyWithPassphrase([]byte(readFile(t, "testdata/locked")), []byte("open sesame"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	signer, err := ssh.NewSignerFromKey(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := sshtest.Start(t, sshtest.Config{Authorities: []ssh.PublicKey{authority.PublicKey()}})
+	to := targetOf(s)
+	to.Identities = []string{writeFile(t, "locked", readFile(t, "testdata/locked"))}
+	c := signCertificate(t, authority, ssh.UserCert, signer.PublicKey(), "core")
+	if err := os.WriteFile(to.Identities[0]+"-cert.pub", ssh.MarshalAuthorizedKey(c), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	dialTarget(t, newDialer(t, remote.Options{Agent: agentWith(t, private)}), to)
+	dialTarget(t, newDialer(t, remote.Options{Agent: agentWith(t, private), Secrets: refusingSecrets{}}), to)
+	dialRefused(t, newDialer(t, remote.Options{}), to, remote.Passphrase, "it has a passphrase")
+}
+
+// refusingSecrets knows no secret.
+type refusingSecrets struct{}
+
+func (refusingSecrets) Passphrase(context.Context, string) ([]byte, error) {
+	return nil, errors.New("nobody is there")
+}
+
+func (refusingSecrets) BecomePassword(context.Context, string) ([]byte, error) {
+	return nil, errors.New("nobody is there")
 }
 
 // signCertificate signs key for a name, for an hour.
