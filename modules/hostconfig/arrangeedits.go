@@ -46,17 +46,6 @@ func sortEdits(edits []pathEdit) []pathEdit {
 	})
 }
 
-func appendParents(list []pathEdit, about, dir string, known map[string]bool) []pathEdit {
-	if known[dir] {
-		return list
-	}
-	known[dir] = true
-	list = appendParents(list, about, path.Dir(dir), known)
-	e := newPathEdit(pathState{path: dir, mode: 0o755}, resource.PathFacts{})
-	e.about, e.parent = about, true
-	return append(list, e)
-}
-
 // assignSources names the uploaded file of each edit. Paths whose contents are equal
 // and whose owner or mode differs have sources of their own: DIGEST, DIGEST-1, and so on.
 func assignSources(list []pathEdit) {

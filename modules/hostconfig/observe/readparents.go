@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"holdfast/engine/resource"
-	"holdfast/modules/hostconfig/record"
 )
 
 // readParents reads a line MODE UID PATH for each existing directory of a
@@ -88,35 +87,6 @@ func (l *probeReader) findUnwritable() error {
 			note(&l.facts.Blocked, p, dir)
 		case readonly[dir]:
 			note(&l.facts.ReadOnly, p, dir)
-		}
-	}
-	return nil
-}
-
-// readOriginals notes the paths whose originals are kept. An original may have
-// the name of another spelling of the path, which an earlier configuration had.
-func (l *probeReader) readOriginals(resource.Config) error {
-	kept := map[string]bool{}
-	for _, name := range l.parts["originals"] {
-		kept[strings.TrimSuffix(name, record.DefaultMark)] = true
-	}
-	if len(kept) == 0 {
-		return nil
-	}
-	l.facts.Saved = map[string]bool{}
-	for p := range l.requested {
-		if kept[record.OriginalName(p)] {
-			l.facts.Saved[p] = true
-			continue
-		}
-		for _, other := range l.facts.OSLinks.Spellings(p) {
-			if name := record.OriginalName(other); kept[name] && !l.facts.Saved[p] {
-				l.facts.Saved[p] = true
-				if l.facts.OriginalNames == nil {
-					l.facts.OriginalNames = map[string]string{}
-				}
-				l.facts.OriginalNames[p] = name
-			}
 		}
 	}
 	return nil
