@@ -184,11 +184,14 @@ func TestCordonOfPerson(t *testing.T) {
 	for name, x := range map[string]struct {
 		owners []kubetest.Object
 		stays  bool
+		merged bool
 	}{
-		"nobody tells":     {nil, false},
-		"the run":          {[]kubetest.Object{owner("holdfast", "f:spec", "f:unschedulable"), owner("kubelet", "f:status", "f:unschedulable")}, false},
-		"somebody":         {[]kubetest.Object{owner("holdfast", "f:metadata", "f:annotations"), owner("kubectl", "f:spec", "f:unschedulable")}, true},
-		"somebody as well": {[]kubetest.Object{owner("holdfast", "f:spec", "f:unschedulable"), owner("argocd", "f:spec", "f:unschedulable")}, true},
+		"nobody tells":         {nil, false, false},
+		"merged":               {[]kubetest.Object{owner("ancient-changes", "f:spec", "f:unschedulable"), owner("kubelet", "f:status", "f:unschedulable")}, true, true},
+		"merged, and somebody": {[]kubetest.Object{owner("ancient-changes", "f:spec", "f:unschedulable"), owner("kubectl", "f:spec", "f:unschedulable")}, true, false},
+		"the run":              {[]kubetest.Object{owner("holdfast", "f:spec", "f:unschedulable"), owner("kubelet", "f:status", "f:unschedulable")}, false, false},
+		"somebody":             {[]kubetest.Object{owner("holdfast", "f:metadata", "f:annotations"), owner("kubectl", "f:spec", "f:unschedulable")}, true, false},
+		"somebody as well":     {[]kubetest.Object{owner("holdfast", "f:spec", "f:unschedulable"), owner("argocd", "f:spec", "f:unschedulable")}, true, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := kubetest.Start(t)
@@ -202,7 +205,7 @@ func TestCordonOfPerson(t *testing.T) {
 			})
 			before, _ := c.ReadNode(t.Context(), "main", "n")
 			n, problem := c.Uncordon(t.Context(), "main", "n")
-			if problem != nil || n.Cordoned != x.stays || (before.CordonedBy == "") != x.stays {
+			if problem != nil || n.Cordoned != x.stays || n.CordonMerged != x.merged || (before.CordonedBy == "") != x.stays {
 				t.Errorf("%+v, before %+v, %v", n, before, problem)
 			}
 			if !slices.ContainsFunc(s.Requests(), func(r string) bool { return r == "PATCH /api/v1/nodes/n?fieldManager=holdfast" }) {

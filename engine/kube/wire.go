@@ -50,6 +50,9 @@ type wireNode struct {
 // fieldManager names holdfast as the owner of the fields that it sets.
 const fieldManager = "holdfast"
 
+// mergedManagers is the owner of the fields of the oldest owners: the API merges these once an object has more than ten owners by updates.
+const mergedManagers = "ancient-changes"
+
 // fieldOwner has the fields of a Node that a client of the API was the last to set.
 type fieldOwner struct {
 	Manager  string `json:"manager"`
@@ -61,14 +64,22 @@ type fieldOwner struct {
 }
 
 // cordonedBy returns the run that has cordoned the node, or "". A node that somebody has uncordoned and cordoned again still has the
-// annotation of the run, but another owner of the field.
-func (n wireNode) cordonedBy() string {
+// annotation of the run, but another owner of the field. merged reports that this owner may be the run or somebody else.
+func (n wireNode) cordonedBy() (run string, merged bool) {
+	run = n.Metadata.Annotations.cordonedBy
 	for _, o := range n.Metadata.ManagedFields {
-		if o.FieldsV1.Spec.Unschedulable != nil && o.Manager != fieldManager {
-			return ""
+		switch {
+		case o.FieldsV1.Spec.Unschedulable == nil || o.Manager == fieldManager:
+		case o.Manager != mergedManagers:
+			return "", false
+		default:
+			merged = run != ""
 		}
 	}
-	return shortenText(n.Metadata.Annotations.cordonedBy)
+	if merged {
+		return "", true
+	}
+	return shortenText(run), false
 }
 
 // maxOfNode bounds the addresses and the taints of one node.
@@ -77,9 +88,9 @@ const maxOfNode = 64
 func (n wireNode) facts() kubefacts.Node {
 	f := kubefacts.Node{
 		Name: shortenText(n.Metadata.Name), UID: shortenText(n.Metadata.UID), Cordoned: n.Spec.Unschedulable, Deleted: n.Metadata.DeletionTimestamp != nil,
-		CordonedBy: n.cordonedBy(),
-		BootID:     shortenText(n.Status.NodeInfo.BootID), KubeletVersion: shortenText(n.Status.NodeInfo.KubeletVersion), NotReady: "it has no condition Ready",
+		BootID: shortenText(n.Status.NodeInfo.BootID), KubeletVersion: shortenText(n.Status.NodeInfo.KubeletVersion), NotReady: "it has no condition Ready",
 	}
+	f.CordonedBy, f.CordonMerged = n.cordonedBy()
 	for _, t := range n.Spec.Taints[:min(len(n.Spec.Taints), maxOfNode)] {
 		f.Taints = append(f.Taints, kubefacts.Taint{Key: shortenText(t.Key), Value: shortenText(t.Value), Effect: shortenText(t.Effect)})
 	}

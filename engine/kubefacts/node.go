@@ -14,11 +14,20 @@ type Node struct {
 	NotReady       string   // why it is not Ready
 	Cordoned       bool     // spec.unschedulable
 	CordonedBy     string   // run of holdfast that has cordoned it; "": none
+	CordonMerged   bool     // a run may have cordoned it, but the API no longer tells who was the last to do so
 	Taints         []Taint
 	BootID         string // boot of the kernel when the node last reported it, without soft reboots
 	KubeletVersion string
 	Deleted        bool // the Node object is being deleted
 	Gone           bool // no node has the name; the other fields are not known
+}
+
+// DescribeCordon returns why a run does not uncordon the node, as the end of a sentence.
+func (n Node) DescribeCordon() string {
+	if n.CordonMerged {
+		return "holdfast cannot tell who cordoned it; if nobody else did, use: kubectl uncordon " + n.Name
+	}
+	return "somebody else has cordoned it"
 }
 
 // Taint is a taint of a node.

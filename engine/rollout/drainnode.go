@@ -255,7 +255,7 @@ func (w *hostWait) undrainNode(ctx context.Context, want engine.UndrainNode) err
 			return lost.Text(), nil
 		}
 		if n.Cordoned {
-			w.reportUndrain("node " + n.Name + " stays cordoned, because somebody else has cordoned it")
+			w.reportUndrain("node " + n.Name + " stays cordoned, because " + n.DescribeCordon())
 		}
 		return "", nil
 	})

@@ -74,6 +74,14 @@ func TestDrainNode(t *testing.T) {
 		"uncordoned by somebody": {engine.KubernetesDrain{}, func(k *simulator.Kubernetes) {
 			k.OnEvict(func(string) { k.ChangeNode("worker-0", func(n *kubefacts.Node) { n.Cordoned = false }) })
 		}, engine.ExitFailed, "", "lease worker-0, cordon worker-0, evict db0, evict web0, uncordon worker-0, release worker-0", "somebody has uncordoned node worker-0"},
+		"cordoned by somebody meanwhile": {engine.KubernetesDrain{}, func(k *simulator.Kubernetes) {
+			k.OnEvict(func(string) { k.ChangeNode("worker-0", func(n *kubefacts.Node) { n.CordonedBy = "" }) })
+		}, engine.ExitFailed, "worker-0", "lease worker-0, cordon worker-0, evict db0, evict web0, release worker-0", "node worker-0 stays cordoned, because somebody else has cordoned it"},
+		"cordoned by nobody knows whom": {engine.KubernetesDrain{}, func(k *simulator.Kubernetes) {
+			k.OnEvict(func(string) {
+				k.ChangeNode("worker-0", func(n *kubefacts.Node) { n.CordonedBy, n.CordonMerged = "", true })
+			})
+		}, engine.ExitFailed, "worker-0", "lease worker-0, cordon worker-0, evict db0, evict web0, release worker-0", "node worker-0 stays cordoned, because holdfast cannot tell who cordoned it; if nobody else did, use: kubectl uncordon worker-0"},
 		"registered again": {engine.KubernetesDrain{}, func(k *simulator.Kubernetes) {
 			k.OnEvict(func(string) { k.ChangeNode("worker-0", func(n *kubefacts.Node) { n.UID, n.CordonedBy = "other", "" }) })
 		}, engine.ExitFailed, "", "lease worker-0, cordon worker-0, evict db0, evict web0, release worker-0", "is not the one that was cordoned"},
