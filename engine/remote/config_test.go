@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -76,14 +77,19 @@ func TestConfigRefused(t *testing.T) {
 		{"flag", "Host a\n  IdentitiesOnly maybe\n", "config:2: IdentitiesOnly maybe: the value must be true, false, yes or no"},
 		{"address family", "Host *\n  AddressFamily ipv6\n", "config:2: AddressFamily ipv6: the value must be any, inet or inet6"},
 		{"flag without effect here", "Host *\n  CheckHostIP ask\n", "config:2: CheckHostIP ask"},
+		{"token of Include", "Host a\n  Include conf.d/%h\n", "config:2: expand conf.d/%h: only %% %L %d %i %l %u are understood"},
+		{"token of User", "Host *\n  User a-%r\n", "config:2: expand a-%r: only %% %L %d %h %i %k %l %n %p %u are understood"},
 		{"token", "Host *\n  IdentityFile ~/%z\n", "%z"},
 		{"jump", "Host *\n  ProxyJump a:b:c\n", "ProxyJump"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			to := targetOf(s)
 			to.Config = writeFile(t, "config", c.text)
-			if c.name == "port" {
+			switch c.name {
+			case "port":
 				to.Port = 0
+			case "token of User":
+				to.User = ""
 			}
 			if c.name == "token" {
 				to.Identities = nil
@@ -96,4 +102,29 @@ func TestConfigRefused(t *testing.T) {
 	dialRefused(t, newDialer(t, remote.Options{}), to, remote.Config, "/no/such/config")
 	to.Config = writeFile(t, "config", "Host *\n ProxyCommand none\n ConnectTimeout 1m\n ServerAliveInterval 5\n ServerAliveCountMax 2\n StrictHostKeyChecking no\n")
 	dialTarget(t, newDialer(t, remote.Options{}), to)
+}
+
+// TestConfigTokens checks that the tokens of User and Include are replaced.
+func TestConfigTokens(t *testing.T) {
+	home := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(home, "d"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	id := strconv.Itoa(os.Getuid())
+	if err := os.WriteFile(filepath.Join(home, "d", "100%-"+id), []byte("Host *\n HostName 127.0.0.1\n Port 2201\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("SSHTEST_TEAM", "ops")
+	path := writeFile(t, "config", "Include %d/d/100%%-%i\nHost *\n User ${SSHTEST_TEAM}-%n-%p-%i\n")
+	config, err := sshconfig.Read(path, home, true, sshconfig.NewReader(nil, nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for user, want := range map[string]string{"": "ops-web1-2201-" + id, "%n": "%n"} { // that of the inventory has no tokens
+		r := sshconfig.Resolver{Config: config, Alias: "web1", Home: home, Warn: func(string) {}}
+		e, err := r.Resolve(sshconfig.Target{Name: "web1", User: user})
+		if err != nil || e.UserAndAddress() != want+"@127.0.0.1:2201" {
+			t.Errorf("%s, %v", e.UserAndAddress(), err)
+		}
+	}
 }

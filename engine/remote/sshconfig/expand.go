@@ -5,8 +5,10 @@ import (
 	"crypto/sha1"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -38,14 +40,26 @@ func (r *Resolver) expandName(file string, e Endpoint) string {
 }
 
 func (r *Resolver) tokenValues(e Endpoint) map[byte]string {
+	values := r.userTokens(e)
+	port := values['p']
+	hash := sha1.Sum([]byte(values['l'] + e.host + port + e.User + e.jump)) // %C as ssh_config(5) defines it; it is not used for security
+	values['C'], values['j'], values['r'] = hex.EncodeToString(hash[:]), e.jump, e.User
+	return values
+}
+
+// userTokens returns the values of the tokens that User may have.
+func (r *Resolver) userTokens(e Endpoint) map[byte]string {
+	values := localTokens(r.Home)
+	values['h'], values['n'], values['p'] = e.host, r.Alias, strconv.Itoa(e.port)
+	values['k'] = cmp.Or(r.values.valueOf("HostKeyAlias").firstWord(), r.Alias)
+	return values
+}
+
+// localTokens returns the values of the tokens that are equal for all hosts.
+func localTokens(home string) map[byte]string {
 	name, _ := os.Hostname()
 	short, _, _ := strings.Cut(name, ".")
-	port := strconv.Itoa(e.port)
-	hash := sha1.Sum([]byte(name + e.host + port + e.User + e.jump)) // %C as ssh_config(5) defines it; it is not used for security
-	return map[byte]string{
-		'%': "%", 'C': hex.EncodeToString(hash[:]), 'd': r.Home, 'h': e.host, 'i': strconv.Itoa(os.Getuid()), 'j': e.jump,
-		'k': cmp.Or(r.values.valueOf("HostKeyAlias").firstWord(), r.Alias), 'L': short, 'l': name, 'n': r.Alias, 'p': port, 'r': e.User, 'u': currentUser(),
-	}
+	return map[byte]string{'%': "%", 'd': home, 'i': strconv.Itoa(os.Getuid()), 'L': short, 'l': name, 'u': currentUser()}
 }
 
 func expandTokens(s string, tokens map[byte]string) (string, error) {
@@ -61,11 +75,19 @@ func expandTokens(s string, tokens map[byte]string) (string, error) {
 		}
 		text, known := tokens[s[i]]
 		if !known {
-			return "", fmt.Errorf("expand %s: only %%%% %%C %%d %%h %%i %%j %%k %%L %%l %%n %%p %%r %%u are understood", s)
+			return "", fmt.Errorf("expand %s: only %s are understood", s, listTokens(tokens))
 		}
 		b.WriteString(text)
 	}
 	return b.String(), nil
+}
+
+func listTokens(tokens map[byte]string) string {
+	var names []string
+	for _, letter := range slices.Sorted(maps.Keys(tokens)) {
+		names = append(names, "%"+string(letter))
+	}
+	return strings.Join(names, " ")
 }
 
 func (r *Resolver) agentSocket(e Endpoint) string {

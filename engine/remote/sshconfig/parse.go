@@ -161,6 +161,11 @@ func (p *parser) includeFiles(l line, depth int) [][]line {
 	}
 	var included [][]line
 	for _, pattern := range l.words {
+		pattern, err := expandTokens(pattern, localTokens(p.home))
+		if err != nil { // also for tokens of a host: the files are read once for all hosts
+			p.errs = append(p.errs, fmt.Errorf("%s: %w", l.at, err))
+			continue
+		}
 		pattern = expandEnv(pattern)
 		if rest, ok := strings.CutPrefix(pattern, "~/"); ok {
 			pattern = filepath.Join(p.home, rest)

@@ -42,7 +42,7 @@ func (r *Resolver) Resolve(t Target) (Endpoint, error) {
 		Name:           cmp.Or(t.Name, t.Address),
 		host:           lowerName(cmp.Or(expandHostName(r.configValue("HostName"), r.Alias), r.Alias)),
 		port:           t.Port,
-		User:           cmp.Or(t.User, r.configValue("User"), currentUser()),
+		User:           cmp.Or(t.User, currentUser()),
 		IdentitiesOnly: isYes(r.configValue("IdentitiesOnly")),
 		ConnectTimeout: t.ConnectTimeout,
 		KeepAlive:      t.KeepAlive,
@@ -51,6 +51,13 @@ func (r *Resolver) Resolve(t Target) (Endpoint, error) {
 	}
 	if e.port == 0 {
 		e.port = r.configNumber("Port", defaultPort)
+	}
+	if v := r.values.valueOf("User"); t.User == "" && v.firstWord() != "" {
+		user, err := expandTokens(v.firstWord(), r.userTokens(e))
+		if err != nil {
+			r.setError(fmt.Errorf("%s: %w", v.at, err))
+		}
+		e.User = expandEnv(user)
 	}
 	e.HostKey = e.Address()
 	if alias := r.configValue("HostKeyAlias"); alias != "" {
