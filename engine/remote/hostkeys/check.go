@@ -102,7 +102,7 @@ func (k Keys) Check(key ssh.PublicKey) *Refusal {
 	if k.hasKey(key, false) {
 		return nil
 	}
-	return k.unknownKeyError(step, key)
+	return k.refuseKey(step, key)
 }
 
 func (k Keys) revokedAt(key ssh.PublicKey) (where string, is bool) {
@@ -176,7 +176,9 @@ func (k Keys) validateCertificate(cert *ssh.Certificate) error {
 	return new(ssh.CertChecker).CheckCert(name, cert)
 }
 
-func (k Keys) unknownKeyError(step string, key ssh.PublicKey) *Refusal {
+// refuseKey returns the refusal of a key that known_hosts does not have. It may have another key of the host, an authority, or
+// nothing.
+func (k Keys) refuseKey(step string, key ssh.PublicKey) *Refusal {
 	var want []string
 	authority := false
 	for _, l := range k.lines {
