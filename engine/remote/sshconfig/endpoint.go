@@ -15,7 +15,7 @@ type Endpoint struct {
 	User               string
 	HostKey            string // host:port to look up in known_hosts
 	Identities         []string
-	IdentitiesNamed    bool   // the identities are not the defaults
+	IdentitiesNamed    bool   // the identities are not the defaults; there may be none
 	IdentitiesRequired bool   // the identities are of the inventory, so they must be readable
 	IdentitiesOnly     bool   // do not try other keys of the agent
 	Agent              string // path of the agent's socket, or ""

@@ -128,8 +128,8 @@ func (r *Resolver) resolveFiles(t Target, e *Endpoint) {
 	if !e.IdentitiesRequired {
 		e.Identities = r.expandNames(r.values.valueOf("IdentityFile").words, *e)
 	}
-	e.Identities = slices.DeleteFunc(e.Identities, func(f string) bool { return f == "none" })
 	e.IdentitiesNamed = len(e.Identities) > 0
+	e.Identities = slices.DeleteFunc(e.Identities, func(f string) bool { return strings.EqualFold(f, "none") })
 	if !e.IdentitiesNamed {
 		for _, f := range []string{"id_ed25519", "id_ecdsa", "id_rsa"} {
 			e.Identities = append(e.Identities, filepath.Join(r.Home, ".ssh", f))
