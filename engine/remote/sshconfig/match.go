@@ -113,9 +113,9 @@ func (f *finder) matchesCriterion(l line, c criterion) (matched, known bool) {
 	case "localuser":
 		return matchesList(c.argument, f.localUser), true
 	case "tagged":
-		return matchesList(c.argument, f.values.valueOf("Tag").firstWord()), true
+		return matchesListOrEmpty(c.argument, f.values.valueOf("Tag").firstWord()), true
 	case "command": // the operator has not typed one
-		return matchesList(c.argument, ""), true
+		return matchesListOrEmpty(c.argument, ""), true
 	case "sessiontype":
 		return matchesList(c.argument, "exec"), true
 	case "localnetwork":
@@ -124,6 +124,14 @@ func (f *finder) matchesCriterion(l line, c criterion) (matched, known bool) {
 		return f.runsCommand(l, c.argument)
 	}
 	return false, false // version: holdfast is not a version of ssh
+}
+
+// matchesListOrEmpty is matchesList for values that may be missing: only an empty list matches a missing one.
+func matchesListOrEmpty(list, value string) bool {
+	if value == "" {
+		return list == ""
+	}
+	return matchesList(list, value)
 }
 
 // runsCommand runs the command of Match exec. It matches if its exit status is 0.

@@ -42,6 +42,8 @@ var readings = map[string]string{
 	"include in match":            "Match host web1\n Include conf.d/*\nHost *\n User last\n",
 	"include nothing":             "Include no/such/file\nHost *\n Port 2209\n",
 	"keys add up":                 "Host web1\n IdentityFile ~/a\nHost *\n IdentityFile ~/b\n IdentityFile ~/a\n",
+	"no keys":                     "Host web1\n IdentityFile none\n",
+	"no keys but one":             "Host web1\n IdentityFile none\n IdentityFile ~/a\n",
 	"jump":                        "Host web1\n ProxyJump ann@gate:2222,inner\n",
 	"long comment":                "# " + strings.Repeat("x", 3000) + "\nHost web1\n Port 2201\n",
 	"ignored options":             "Host *\n ForwardAgent yes\n ControlMaster auto\n ControlPath ~/.ssh/%C\n SendEnv LANG LC_*\n LogLevel ERROR\n",
@@ -96,14 +98,16 @@ func compareReading(t *testing.T, alias, out string, got sshconfig.Endpoint) {
 	if got.UserAndAddress() != want {
 		t.Errorf("%s: %s, but ssh connects to %s", alias, got.UserAndAddress(), want)
 	}
-	if got.IdentitiesNamed {
+	if got.IdentitiesNamed || slices.Contains(options["identityfile"], "none") {
 		var names []string
 		for _, f := range got.Identities {
 			names = append(names, filepath.Base(f))
 		}
 		var wanted []string
 		for _, f := range options["identityfile"] {
-			wanted = append(wanted, filepath.Base(f))
+			if f != "none" {
+				wanted = append(wanted, filepath.Base(f))
+			}
 		}
 		if !slices.Equal(names, wanted) {
 			t.Errorf("%s: keys %q, but ssh has %q", alias, names, wanted)
@@ -187,6 +191,20 @@ func TestDoubtfulMatch(t *testing.T) {
 		_, err = r.Resolve(sshconfig.Target{Name: c.alias})
 		if got := fmt.Sprint(err); (err != nil) != (c.refused != "") || !strings.Contains(got, c.refused) {
 			t.Errorf("%s: %v, want %q", c.name, err, c.refused)
+		}
+	}
+}
+
+// TestNothingMatchesEmpty checks that a host without a tag, and a run without a command, match only an empty pattern, as from OpenSSH 10
+// on.
+func TestNothingMatchesEmpty(t *testing.T) {
+	for criterion, user := range map[string]string{
+		"tagged *": "none", `tagged ""`: "some", "!tagged *": "some", "tagged=": "some", "command *": "none", `command ""`: "some", "!command x": "some",
+	} {
+		path := filepath.Join(t.TempDir(), "config")
+		writeBelow(t, path, "Match "+criterion+"\n User some\nMatch all\n User none\n")
+		if e := resolve(t, path, "/", "web1"); e.User != user {
+			t.Errorf("%s: user %s, want %s", criterion, e.User, user)
 		}
 	}
 }
