@@ -45,7 +45,11 @@ func TestHostKey(t *testing.T) {
 
 		{"empty", "", unknown, []string{"no entry in", "SHA256:", "add it: [127.0.0.1]:"}},
 		{"other host", knownHostsLine("", "elsewhere", ed), unknown, []string{"no entry in"}},
-		{"other port", knownHostsLine("", "127.0.0.1", ed), unknown, []string{"no entry in"}},
+		{"without the port", knownHostsLine("", "127.0.0.1", ed), 0, nil},
+		{"hashed without the port", knownHostsLine("", knownhosts.HashHostname("127.0.0.1"), ed), 0, nil},
+		{"other key without the port", knownHostsLine("", "127.0.0.1", other), mismatch, []string{"known_hosts:1"}},
+		{"other key of the port", knownHostsLine("", "127.0.0.1", ed) + knownHostsLine("", name, other), mismatch, []string{"known_hosts:2"}},
+		{"other port", knownHostsLine("", "[127.0.0.1]:1", ed), unknown, []string{"no entry in"}},
 		{"excluded", knownHostsLine("", "!"+name+","+name, ed), unknown, nil},
 		{"authority without certificate", knownHostsLine("@cert-authority", "127.0.0.*", other), unknown, []string{"no certificate"}},
 		{"authority's own key", knownHostsLine("@cert-authority", name, ed), unknown, []string{"no certificate"}},

@@ -68,7 +68,7 @@ func (l *login) hostKeys() (hostkeys.Keys, error) {
 	if err != nil {
 		return hostkeys.Keys{}, err
 	}
-	keys := known.Find(l.ep.HostKey)
+	keys := known.Find(l.ep.HostKey, l.ep.HostKeyAliased)
 	keys.Restrictions = l.ep.Restrictions
 	keys.Revoked, err = l.dialer.revoked.Read(l.ep.Restrictions.Revoked, l.dialer.files)
 	return keys, err

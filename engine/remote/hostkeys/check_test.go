@@ -127,7 +127,7 @@ func checkKey(t *testing.T, knownHosts string, key ssh.PublicKey) error {
 	if err != nil {
 		t.Fatal(err)
 	}
-	keys := known.Find("web1:22")
+	keys := known.Find("web1:22", false)
 	keys.Restrictions.Authorities = []string{ssh.KeyAlgoED25519}
 	if refused := keys.Check(key); refused != nil {
 		return refused

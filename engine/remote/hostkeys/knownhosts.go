@@ -179,9 +179,9 @@ func plainKey(key ssh.PublicKey) string {
 	return string(key.Marshal())
 }
 
-// Find returns the entries for address (host:port). If no line names the port, Find uses lines with a * and without a
-// port, as OpenSSH does.
-func (k *KnownHosts) Find(address string) Keys {
+// Find returns the entries for address (host:port). If no line is about the port, Find uses the lines without a port, as ssh does;
+// for a HostKeyAlias only those with a *.
+func (k *KnownHosts) Find(address string, alias bool) Keys {
 	address = strings.ToLower(address)
 	found := Keys{known: k, address: address}
 	host, port, err := net.SplitHostPort(address)
@@ -190,7 +190,7 @@ func (k *KnownHosts) Find(address string) Keys {
 	}
 	found.lines = k.matchingLines(host, port)
 	if len(found.lines) == 0 && port != "22" {
-		found.lines = slices.DeleteFunc(k.matchingLines(host, "22"), func(l knownLine) bool { return !l.wildcardNoPort })
+		found.lines = slices.DeleteFunc(k.matchingLines(host, "22"), func(l knownLine) bool { return alias && !l.wildcardNoPort })
 	}
 	return found
 }

@@ -14,6 +14,7 @@ type Endpoint struct {
 	port               int
 	User               string
 	HostKey            string // host:port to look up in known_hosts
+	HostKeyAliased     bool   // HostKey is a HostKeyAlias
 	Identities         []string
 	IdentitiesNamed    bool   // the identities are not the defaults; there may be none
 	IdentitiesRequired bool   // the identities are of the inventory, so they must be readable

@@ -61,7 +61,7 @@ func (r *Resolver) Resolve(t Target) (Endpoint, error) {
 	}
 	e.HostKey = e.Address()
 	if alias := r.configValue("HostKeyAlias"); alias != "" {
-		e.HostKey = aliasAddress(alias)
+		e.HostKey, e.HostKeyAliased = aliasAddress(alias), true
 	}
 	r.resolveTimeouts(&e)
 	r.resolveJumpHosts(t, &e)
