@@ -29,6 +29,8 @@ type AwaitNode struct {
 	Node       string `json:"node"`               // name of the node
 	Rebooted   bool   `json:"rebooted,omitempty"` // the node must report another boot than that of the plan, so that it is Ready in the new one
 
+	SoftRebooted bool `json:"soft_rebooted,omitempty"` // its kubelet, which a soft reboot of this run stops, must have reported since the order to reboot
+
 	InCurrentBoot bool `json:"in_current_boot,omitempty"` // the node must report the current boot of the host
 	Verify        bool `json:"verify,omitempty"`          // a hold names the node, so check that it is the node of the host
 }

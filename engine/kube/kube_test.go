@@ -404,10 +404,14 @@ func TestTolerations(t *testing.T) {
 func TestReadNode(t *testing.T) {
 	s := kubetest.Start(t)
 	s.Answer(kubetest.Nodes+"/n", func(w http.ResponseWriter, _ *http.Request) {
-		kubetest.WriteJSON(w, 200, kubetest.Node("n", "10.0.0.1"))
+		n := kubetest.Node("n", "10.0.0.1")
+		n["status"].(kubetest.Object)["conditions"] = []kubetest.Object{
+			{"type": "DiskPressure", "status": "False", "lastHeartbeatTime": "2026-11-27T12:00:05Z"}, {"type": "Ready", "status": "True", "lastHeartbeatTime": "2026-11-27T12:00:00Z"}, {"type": "Custom", "lastHeartbeatTime": nil},
+		}
+		kubetest.WriteJSON(w, 200, n)
 	})
 	c := kube.NewClusters(engine.Inventory{Kubernetes: []engine.KubernetesCluster{{Name: "main", Kubeconfig: "/etc/kube.conf"}}}, kube.Bastion{Files: kubeconfigOf(s), Now: time.Now})
-	if n, problem := c.ReadNode(t.Context(), "main", "n"); problem != nil || !n.Ready || n.BootID != "boot-n" {
+	if n, problem := c.ReadNode(t.Context(), "main", "n"); problem != nil || !n.Ready || n.BootID != "boot-n" || !n.HeartbeatAt.Equal(time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)) {
 		t.Errorf("%+v, %v", n, problem)
 	}
 	s.Answer(kubetest.Nodes+"/n", func(w http.ResponseWriter, _ *http.Request) { kubetest.Refuse(w, 404, `nodes "n" not found`) })

@@ -32,10 +32,11 @@ type wireNode struct {
 	} `json:"spec"`
 	Status struct {
 		Conditions few[struct {
-			Type    string `json:"type"`
-			Status  string `json:"status"`
-			Reason  string `json:"reason"`
-			Message string `json:"message"`
+			Type              string    `json:"type"`
+			Status            string    `json:"status"`
+			Reason            string    `json:"reason"`
+			Message           string    `json:"message"`
+			LastHeartbeatTime time.Time `json:"lastHeartbeatTime"`
 		}] `json:"conditions"`
 		Addresses few[struct {
 			Address string `json:"address"`
@@ -103,6 +104,7 @@ func (n wireNode) facts() kubefacts.Node {
 		if c.Type != "Ready" {
 			continue
 		}
+		f.HeartbeatAt = c.LastHeartbeatTime
 		if f.Ready = c.Status == "True"; f.Ready {
 			f.NotReady = ""
 		} else {

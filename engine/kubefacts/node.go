@@ -9,12 +9,13 @@ import (
 type Node struct {
 	Name           string
 	UID            string
-	Addresses      []string // addresses and host names that the node reports
-	Ready          bool     // its condition Ready is True
-	NotReady       string   // why it is not Ready
-	Cordoned       bool     // spec.unschedulable
-	CordonedBy     string   // run of holdfast that has cordoned it; "": none
-	CordonMerged   bool     // a run may have cordoned it, but the API no longer tells who was the last to do so
+	Addresses      []string  // addresses and host names that the node reports
+	Ready          bool      // its condition Ready is True
+	NotReady       string    // why it is not Ready
+	HeartbeatAt    time.Time // when its kubelet last reported whether it is Ready, by the clock of the host; zero: not known
+	Cordoned       bool      // spec.unschedulable
+	CordonedBy     string    // run of holdfast that has cordoned it; "": none
+	CordonMerged   bool      // a run may have cordoned it, but the API no longer tells who was the last to do so
 	Taints         []Taint
 	BootID         string // boot of the kernel when the node last reported it, without soft reboots
 	KubeletVersion string

@@ -146,9 +146,19 @@ func (w *hostWork) awaitNode() []engine.Step {
 	if w.adopt == "" && (n.Absence == kubefacts.NotReady || n.Absence == kubefacts.BeingDeleted) {
 		return nil
 	}
-	rebooted := slices.ContainsFunc(w.steps.Reboot, func(s engine.Step) bool {
-		return s.Do.AwaitBoot != nil && s.Do.AwaitBoot.Kind != engine.SoftReboot
-	})
-	wait := engine.AwaitNode{Kubernetes: n.Kubernetes, Node: n.Node, Rebooted: rebooted, InCurrentBoot: w.rollsBack}
+	wait := engine.AwaitNode{Kubernetes: n.Kubernetes, Node: n.Node, InCurrentBoot: w.rollsBack}
+	for _, s := range w.steps.Reboot {
+		if s.Do.AwaitBoot != nil {
+			soft := s.Do.AwaitBoot.Kind == engine.SoftReboot
+			wait.Rebooted, wait.SoftRebooted = wait.Rebooted || !soft, soft && !w.runsOn
+		}
+	}
 	return []engine.Step{{Name: "wait for node", On: t.Host.Name, Do: engine.Op{AwaitNode: &wait}, Timeout: t.Pool.Timeouts.WithDefaults().Health}}
+}
+
+// mayKeepKubelet reports whether the kubelet may be one of the services that run on during a reboot. The etcd member is another one.
+func mayKeepKubelet(t engine.Target, survivors []string) bool {
+	return slices.ContainsFunc(survivors, func(unit string) bool {
+		return t.Cluster == nil || t.Cluster.Managed == nil || t.Cluster.Managed.Unit != unit
+	})
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"holdfast/engine"
+	"holdfast/engine/kubefacts"
 	"holdfast/engine/planner"
 	"holdfast/engine/rules"
 )
@@ -19,7 +20,7 @@ func (m rebootingModule) Diff(engine.Desired, engine.Facts) (engine.Difference, 
 	c := engine.Change{Resource: m.class, RebootClass: m.class, Actions: []engine.Action{{Type: engine.DrainAction}, {Type: engine.RebootAction}}}
 	return engine.Difference{Changes: []engine.Change{c}, Steps: func(t engine.Target, _ []engine.Change) engine.Steps {
 		name := "reboot: " + string(t.Reboot)
-		return engine.Steps{Write: []engine.Step{{Name: name}}, Reboot: []engine.Step{{Name: name, Reboots: true}}}
+		return engine.Steps{Write: []engine.Step{{Name: name}}, Reboot: []engine.Step{{Name: name, Reboots: true}, {Name: "wait for boot", Do: engine.Op{AwaitBoot: &engine.AwaitBoot{Kind: t.Reboot}}}}}
 	}}, nil
 }
 
@@ -49,6 +50,7 @@ func TestKindOfReboot(t *testing.T) {
 		host := w.hosts[0].name
 		f := in.Facts[host]
 		f.Reboots = engine.RebootFacts{CountsSoft: true, PreparesSoft: true, KeepsMounts: true, KeepsBoot: true}
+		f.Node = &kubefacts.NodeState{Kubernetes: "main", Node: host}
 		in.Facts[host] = f
 		d := in.Desired[host]
 		d.OS = &engine.OS{Driver: "ostree"}
@@ -70,6 +72,9 @@ func TestKindOfReboot(t *testing.T) {
 			t.Errorf("%s: %+v", name, r)
 		}
 		for _, s := range hp.Sequence {
+			if wait := s.Do.AwaitNode; wait != nil && (wait.SoftRebooted != (tc.kind == engine.SoftReboot) || wait.Rebooted == wait.SoftRebooted) {
+				t.Errorf("%s: %+v", name, wait)
+			}
 			if strings.HasPrefix(s.Name, "reboot: ") && s.Name != "reboot: "+string(tc.kind) {
 				t.Errorf("%s: step %q", name, s.Name)
 			}

@@ -19,6 +19,7 @@ type hostWork struct {
 	isDrained bool     // the host is drained once the work is done, or a dead run may have drained it
 	spares    bool     // the work does not stop the etcd member
 	restarts  []string // services that have run on during the reboot, and restart afterwards
+	runsOn    bool     // the kubelet may be one of the services that run on during the reboot
 
 	stops []string // services that stop before anything is written, because the reboot must stop them
 
@@ -76,7 +77,7 @@ func newHostPlan(t engine.Target, d difference, adopt string) engine.HostPlan {
 	if len(work.steps.Reboot) > 0 {
 		hp.Reboot = d.reboot.Reboot
 		work.spares, work.restarts = hp.Reboot.Survival.SparesMember(), hp.Reboot.Restarts
-		work.stops = d.stops
+		work.stops, work.runsOn = d.stops, mayKeepKubelet(t, hp.Reboot.Survivors)
 	} else {
 		work.spares = restartsOthers(work.steps)
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"holdfast/engine"
+	"holdfast/engine/kubefacts"
 	"holdfast/engine/planner"
 	"holdfast/engine/resource"
 	"holdfast/engine/rules"
@@ -99,6 +100,30 @@ func TestMemberSurvivesReboot(t *testing.T) {
 			if q := s.Do.Quorum; q != nil && q.RunsOn != (c.survival == engine.KeepsOldOS) {
 				t.Errorf("%s: %+v", name, q)
 			}
+		}
+	}
+}
+
+// TestKubeletThatRunsOn: after a soft reboot, the run waits for a new report of the kubelet, unless a service that runs on may be the kubelet.
+func TestKubeletThatRunsOn(t *testing.T) {
+	for _, other := range []string{"", "kubelet.service"} {
+		in := survivorInput(3, false, false, "next")
+		f := in.Facts["etcd-0"]
+		f.Node = &kubefacts.NodeState{Kubernetes: "main", Node: "etcd-0"}
+		if other != "" {
+			f.Survivors = append(f.Survivors, engine.Survivor{Unit: other, Survives: true})
+		}
+		in.Facts["etcd-0"] = f
+		waits := 0
+		for _, s := range planner.NewPlan(in).Host("etcd-0").Sequence {
+			if wait := s.Do.AwaitNode; wait != nil {
+				if waits++; wait.SoftRebooted != (other == "") || wait.Rebooted {
+					t.Errorf("%q: %+v", other, wait)
+				}
+			}
+		}
+		if waits != 1 {
+			t.Errorf("%q: %d waits", other, waits)
 		}
 	}
 }

@@ -30,7 +30,9 @@ func (r *stepRunner) runOnNode(ctx context.Context, hp engine.HostPlan, s engine
 	case do.UndrainNode != nil:
 		return w.undrainNode(ctx, *do.UndrainNode)
 	default:
-		return w.awaitNode(ctx, *do.AwaitNode)
+		ordered, _ := r.ordered.Load(hp.Host)
+		at, _ := ordered.(time.Time) // zero: a run before this one ordered the reboot
+		return w.awaitNode(ctx, *do.AwaitNode, at)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"holdfast/engine"
 	"holdfast/engine/kubefacts"
@@ -100,8 +101,11 @@ func countNodes(nodes map[string][]string) (count int) {
 
 // awaitNode waits until the node is Ready. After a full reboot, it must report another boot of the kernel than before: the API
 // calls a node Ready until its kubelet has been silent for a while. Kubelets report the boot ID of the kernel, without soft reboots.
-func (w *hostWait) awaitNode(ctx context.Context, want engine.AwaitNode) error {
+// After a soft reboot that this run ordered, the kubelet must have reported since then: each kubelet does so when it starts.
+func (w *hostWait) awaitNode(ctx context.Context, want engine.AwaitNode, ordered time.Time) error {
 	present, verified := "", !want.Verify
+	needsReport := want.SoftRebooted && !ordered.IsZero()
+	var since time.Time // of the order, by the clock of the host
 	return w.pollUntil(ctx, func(ctx context.Context) (missing string, fatal error) {
 		if !verified {
 			owned, missing, fatal := w.verifyNode(ctx, want.Kubernetes, want.Node)
@@ -110,12 +114,14 @@ func (w *hostWait) awaitNode(ctx context.Context, want engine.AwaitNode) error {
 			}
 			verified = true
 		}
-		if want.InCurrentBoot && present == "" {
+		if want.InCurrentBoot && present == "" || needsReport && since.IsZero() {
 			f, err := w.probeHost(ctx)
 			if err != nil {
 				return "the host does not answer: " + err.Error(), nil
 			}
-			present = f.BootID.Kernel()
+			if since = ordered.Add(f.Clock.Sub(f.GatheredAt)); want.InCurrentBoot {
+				present = f.BootID.Kernel()
+			}
 		}
 		n, problem := w.Nodes.ReadNode(ctx, want.Kubernetes, want.Node)
 		switch {
@@ -131,6 +137,8 @@ func (w *hostWait) awaitNode(ctx context.Context, want engine.AwaitNode) error {
 			return fmt.Sprintf("the kubelet of node %s has not reported the present boot of its host", n.Name), nil
 		case want.Rebooted && n.BootID == w.hp.BootID.Kernel():
 			return fmt.Sprintf("the kubelet of node %s has not reported its new boot", n.Name), nil
+		case needsReport && !n.HeartbeatAt.IsZero() && !n.HeartbeatAt.After(since):
+			return fmt.Sprintf("the kubelet of node %s has not reported since the soft reboot", n.Name), nil
 		}
 		return "", nil
 	})

@@ -28,6 +28,7 @@ type stepRunner struct {
 	owners       sync.Map      // owners of the holds of people under which steps work, by host
 	drained      sync.Map      // nodes that this run has taken, by host
 	switched     sync.Map      // hosts to whose controllers an order was sent
+	ordered      sync.Map      // when this run last ordered a reboot, by host
 	quorumProofs sync.Map      // quorum checks that the next step rests on, as quorumProof, by host
 	soleVoters   sync.Map      // hosts that had the only voter of their cluster at their last quorum check
 }
@@ -155,6 +156,9 @@ func (r *stepRunner) runOperation(ctx context.Context, hp engine.HostPlan, s eng
 }
 
 func (r *stepRunner) runExec(ctx context.Context, hp engine.HostPlan, s engine.Step, heartbeat *stepHeartbeat) error {
+	if s.Reboots {
+		r.ordered.Store(hp.Host, r.Clock.Now())
+	}
 	throttle := &output.Throttle{Now: r.Clock.Now, Report: func(line string) { heartbeat.reportMessage(textutil.Printable(line)) }}
 	defer throttle.ReportRest()
 	progress := output.Splitter{Each: throttle.AddLine}
