@@ -35,3 +35,20 @@ func TestActionsNeedApproval(t *testing.T) {
 		}
 	}
 }
+
+// TestKindOfRebootIsNoStep: a saved plan covers a reboot of another kind, which a pool may allow, and so the wait that belongs to that kind.
+func TestKindOfRebootIsNoStep(t *testing.T) {
+	plan := func(kind engine.RebootKind, node string) engine.HostPlan {
+		soft := kind == engine.SoftReboot
+		return engine.HostPlan{Sequence: []engine.Step{
+			{Name: "wait for boot", Do: engine.Op{AwaitBoot: &engine.AwaitBoot{BootID: "b", Kind: kind}}},
+			{Name: "wait for node", Do: engine.Op{AwaitNode: &engine.AwaitNode{Kubernetes: "main", Node: node, Rebooted: !soft, SoftRebooted: soft}}},
+		}}
+	}
+	if diffs := changedSteps(plan(engine.FullReboot, "n"), plan(engine.SoftReboot, "n")); len(diffs) > 0 {
+		t.Errorf("another kind: %q", diffs)
+	}
+	if diffs := changedSteps(plan(engine.SoftReboot, "m"), plan(engine.SoftReboot, "n")); len(diffs) != 1 {
+		t.Errorf("another node: %q", diffs)
+	}
+}

@@ -242,6 +242,10 @@ func withoutVolatile(s engine.Step) engine.Step {
 		wait := *do.AwaitBoot
 		wait.Kind = ""
 		s.Do.AwaitBoot = &wait
+	case do.AwaitNode != nil:
+		wait := *do.AwaitNode
+		wait.Rebooted, wait.SoftRebooted = false, false
+		s.Do.AwaitNode = &wait
 	}
 	if s.Undo != nil {
 		undo := withoutVolatile(*s.Undo)
