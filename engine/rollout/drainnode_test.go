@@ -97,7 +97,16 @@ func TestDrainNode(t *testing.T) {
 		"not Ready before, with a budget": {engine.KubernetesDrain{}, func(k *simulator.Kubernetes) {
 			k.AddBudget("b", "web", 0)
 			k.ChangeNode("worker-0", func(n *kubefacts.Node) { n.Ready = false })
-		}, engine.ExitFailed, "", "lease worker-0, cordon worker-0, evict db0, uncordon worker-0", "a pod is left: t/web0 (PodDisruptionBudget t/b: it needs more healthy pods)"},
+		}, engine.ExitFailed, "", "lease worker-0, cordon worker-0, evict db0, uncordon worker-0", "a pod is left: t/web0 (PodDisruptionBudget t/b: it needs more healthy pods); node worker-0 is not Ready, so its kubelet may end no pods; node worker-0 was not Ready before, and its kubelet has not ended pods whose time to end is over: t/db0;"},
+		"not Ready before, with a budget, and on_timeout": {engine.KubernetesDrain{OnTimeout: engine.ContinueOnTimeout}, func(k *simulator.Kubernetes) {
+			k.AddBudget("b", "web", 0)
+			k.ChangeNode("worker-0", func(n *kubefacts.Node) { n.Ready = false })
+			k.OnChange(func(number int) {
+				if number == 4 { // uncordoned: the update has mended the kubelet
+					time.AfterFunc(0, func() { k.ChangeNode("worker-0", func(n *kubefacts.Node) { n.Ready = true }) })
+				}
+			})
+		}, engine.ExitOK, "worker-0 worker-1", "lease worker-0, cordon worker-0, evict db0, uncordon worker-0", "it is disrupted with them, because the drain of its pool has on_timeout = \"continue\"\nworker-0: drain: node worker-0 was not Ready before, and its kubelet has not ended pods whose time to end is over: t/db0;"},
 		"not Ready before, and Ready meanwhile": {engine.KubernetesDrain{}, func(k *simulator.Kubernetes) {
 			k.ChangeNode("worker-0", func(n *kubefacts.Node) { n.Ready = false })
 			k.OnEvict(func(pod string) {
