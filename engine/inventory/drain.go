@@ -18,7 +18,7 @@ func drainBlock() block {
 		{name: "force", kind: boolean, fallback: "false", meaning: "also evict pods that no controller makes again"},
 		{name: "delete_emptydir_data", kind: boolean, fallback: "false", meaning: "also evict pods with an emptyDir, whose data end with them"},
 		{name: "pod_selector", kind: text, fallback: "all pods", meaning: "label selector of the pods to evict, such as \"app!=cache\"; the others stay"},
-		{name: "share_budgets", kind: boolean, fallback: "false", meaning: "hosts may be in one batch although a PodDisruptionBudget of their pods does not allow all of their evictions at once: their drains wait for each other, which ends well if the pods find room on other nodes"},
+		{name: "share_budgets", kind: boolean, fallback: "false", meaning: "hosts may be in one batch although a PodDisruptionBudget of their pods does not allow all of their evictions at once: their drains wait for each other, which ends well if the pods find room on other nodes. Budgets of pods that tolerate a cordon are not shared: these come back, and would go down together"},
 		{name: "on_timeout", kind: text, fallback: "\"fail\"", meaning: "reaction to pods that are left: \"fail\" uncordons the node and gives the host back, \"continue\" disrupts it with them"},
 		{name: "blocked", kind: text, fallback: "\"refuse\"", meaning: "reaction to a drain that cannot succeed: \"refuse\" leaves the host out of the plan, \"warn\" only warns"},
 		{name: "when_unreachable", kind: text, fallback: "\"exclude\"", meaning: "reaction to an API that does not answer: \"exclude\" leaves the host out of the plan, \"skip\" disrupts it without a drain, for the hosts that the API itself depends on"},

@@ -83,6 +83,8 @@ type Claim struct {
 	Budget  string // NAMESPACE/NAME
 	Pods    int
 	Allowed int // evictions that the budget allows now
+
+	ComesBack bool // a pod comes back to a cordoned node after its eviction
 }
 
 // Claims returns the claims of a drain of the node, sorted. Pods that are not Ready claim nothing: most budgets let them go.
@@ -94,7 +96,7 @@ func (w Workload) Claims(node string, o DrainOptions) []Claim {
 		}
 		for _, b := range w.budgetsOf(p) {
 			c := claims[b.String()]
-			claims[b.String()] = Claim{b.String(), c.Pods + 1, b.Allowed}
+			claims[b.String()] = Claim{b.String(), c.Pods + 1, b.Allowed, c.ComesBack || p.ToleratesCordon}
 		}
 	}
 	list := make([]Claim, 0, len(claims))

@@ -34,14 +34,13 @@ func (s Survey) WithRoom(workloads map[string]kubefacts.Workload) Survey {
 	return s
 }
 
-// NodesDrainedTogether names the nodes that the first batch of a plan drains, by Kubernetes cluster, if they are several that must not
-// wait for each other.
+// NodesDrainedTogether names the nodes that the first batch of a plan drains, by Kubernetes cluster, if they are several.
 func (s Survey) NodesDrainedTogether(p engine.Plan) map[string][]string {
 	nodes, drained := map[string][]string{}, 0
 	for _, b := range p.Batches[:min(1, len(p.Batches))] {
 		for _, host := range b.Hosts {
 			if hp := p.Host(host); hp != nil {
-				if n, drains := s.nodeToDrain(*hp); drains && !s.sharesBudgets(*hp) {
+				if n, drains := s.nodeToDrain(*hp); drains {
 					nodes[n.Kubernetes] = append(nodes[n.Kubernetes], n.Node)
 					drained++
 				}

@@ -2,6 +2,7 @@ package planner
 
 import (
 	"fmt"
+	"slices"
 
 	"holdfast/engine"
 	"holdfast/engine/kubefacts"
@@ -27,15 +28,25 @@ func (s Survey) newDrainRoom() *drainRoom {
 	if s.in.Workloads == nil {
 		return r
 	}
+	back := map[claimed]bool{} // pods of the budget come back
 	for _, hp := range s.result.work {
-		if n, drains := s.nodeToDrain(hp); drains && !s.sharesBudgets(hp) {
+		if n, drains := s.nodeToDrain(hp); drains {
 			r.clusters[hp.Host], r.claims[hp.Host] = n.Kubernetes, s.in.Workloads[n.Kubernetes].Claims(n.Node, drainOptions(*s.index.pools[hp.Pool].Drain))
+			for _, c := range r.claims[hp.Host] {
+				back[claimed{n.Kubernetes, c.Budget}] = back[claimed{n.Kubernetes, c.Budget}] || c.ComesBack
+			}
+		}
+	}
+	for _, hp := range s.result.work {
+		if r.claims[hp.Host] != nil && s.sharesBudgets(hp) {
+			r.claims[hp.Host] = slices.DeleteFunc(r.claims[hp.Host], func(c kubefacts.Claim) bool { return !back[claimed{r.clusters[hp.Host], c.Budget}] })
 		}
 	}
 	return r
 }
 
-// sharesBudgets reports whether the pool of a host lets its drains wait for each other.
+// sharesBudgets reports whether the pool of a host lets its drains wait for each other. This does not count for budgets of pods that come back to a
+// cordoned node: their evictions take turns, and then they go down together with their hosts.
 func (s Survey) sharesBudgets(hp engine.HostPlan) bool {
 	k := s.index.pools[hp.Pool].Drain.Kubernetes
 	return k != nil && k.ShareBudgets
