@@ -307,7 +307,7 @@ func TestReadWorkloads(t *testing.T) {
 	other[0]["apiVersion"] = "example.com/v1"
 	s.SetList(
 		kubetest.Pods,
-		object(kubetest.Object{"namespace": "t", "name": "web", "labels": kubetest.Object{"app": "web"}, "ownerReferences": controlled("ReplicaSet")}, kubetest.Object{"nodeName": "n", "volumes": []kubetest.Object{{"emptyDir": kubetest.Object{}}}}, kubetest.Object{"phase": "Running", "conditions": []kubetest.Object{{"type": "Initialized", "status": "True"}, {"type": "Ready", "status": "True"}}}),
+		object(kubetest.Object{"namespace": "t", "name": "web", "creationTimestamp": "2026-11-27T12:00:00Z", "labels": kubetest.Object{"app": "web"}, "ownerReferences": controlled("ReplicaSet")}, kubetest.Object{"nodeName": "n", "volumes": []kubetest.Object{{"emptyDir": kubetest.Object{}}}}, kubetest.Object{"phase": "Running", "conditions": []kubetest.Object{{"type": "Initialized", "status": "True"}, {"type": "Ready", "status": "True"}}}),
 		object(kubetest.Object{"namespace": "t", "name": "agent", "ownerReferences": controlled("DaemonSet")}, kubetest.Object{"nodeName": "n"}, kubetest.Object{"phase": "Pending", "conditions": []kubetest.Object{{"type": "Ready", "status": "False"}}}),
 		object(kubetest.Object{"namespace": "t", "name": "agent-done", "ownerReferences": controlled("DaemonSet")}, kubetest.Object{"nodeName": "n"}, kubetest.Object{"phase": "Failed"}),
 		object(kubetest.Object{"namespace": "t", "name": "agent-other", "ownerReferences": other}, kubetest.Object{"nodeName": "n"}, kubetest.Object{"phase": "Running"}),
@@ -329,7 +329,7 @@ func TestReadWorkloads(t *testing.T) {
 	for _, nodes := range [][]string{{"n"}, many} {
 		w := clusters.ReadWorkloads(t.Context(), map[string][]string{"main": nodes})["main"]
 		want := []kubefacts.Pod{
-			{Namespace: "t", Name: "web", Labels: map[string]string{"app": "web"}, Controlled: true, EmptyDir: true, Ready: true},
+			{Namespace: "t", Name: "web", Labels: map[string]string{"app": "web"}, Controlled: true, EmptyDir: true, Ready: true, Created: time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)},
 			{Namespace: "t", Name: "agent", Controlled: true, DaemonSet: true, Pending: true},
 			{Namespace: "t", Name: "agent-done", Controlled: true, Finished: true},
 			{Namespace: "t", Name: "agent-other", Controlled: true},
@@ -366,7 +366,7 @@ func TestOverdue(t *testing.T) {
 		}
 		s.SetList(kubetest.Pods, pod)
 		w := newClient(kubeconfigOf(s), api.Add(2*time.Hour)).ReadWorkloads(t.Context(), map[string][]string{"main": {"n"}})["main"]
-		if p := w.Pods["n"][0]; p.Overdue != want || p.Terminating != (ends != "") {
+		if p := w.Pods["n"][0]; p.Overdue != want || p.Terminating != (ends != "") || w.ReadAt.Sub(api).Abs() > 10*time.Second {
 			t.Errorf("%s: %+v", ends, p)
 		}
 	}

@@ -58,3 +58,18 @@ func (s wireSelector) listRequirements() (all []kubefacts.Requirement) {
 	}
 	return all
 }
+
+// toleration is a toleration of a pod.
+type toleration struct {
+	Key      string `json:"key"`
+	Operator string `json:"operator"`
+	Value    string `json:"value"`
+	Effect   string `json:"effect"`
+}
+
+// matchesCordon reports whether the scheduler places the pod on a cordoned node, which counts as one with the taint
+// node.kubernetes.io/unschedulable:NoSchedule. This taint has no value.
+func (t toleration) matchesCordon() bool {
+	matches := t.Operator == "Exists" || (t.Operator == "" || t.Operator == "Equal") && t.Value == ""
+	return matches && (t.Key == "" || t.Key == "node.kubernetes.io/unschedulable") && (t.Effect == "" || t.Effect == "NoSchedule")
+}

@@ -13,6 +13,7 @@ type metadata struct {
 	Name              string     `json:"name"`
 	UID               string     `json:"uid"`
 	ResourceVersion   string     `json:"resourceVersion"`
+	CreationTimestamp time.Time  `json:"creationTimestamp"`
 	DeletionTimestamp *time.Time `json:"deletionTimestamp"`
 }
 
@@ -197,25 +198,10 @@ type wirePod struct {
 	} `json:"status"`
 }
 
-// toleration is a toleration of a pod.
-type toleration struct {
-	Key      string `json:"key"`
-	Operator string `json:"operator"`
-	Value    string `json:"value"`
-	Effect   string `json:"effect"`
-}
-
-// matchesCordon reports whether the scheduler places the pod on a cordoned node, which counts as one with the taint
-// node.kubernetes.io/unschedulable:NoSchedule. This taint has no value.
-func (t toleration) matchesCordon() bool {
-	matches := t.Operator == "Exists" || (t.Operator == "" || t.Operator == "Equal") && t.Value == ""
-	return matches && (t.Key == "" || t.Key == "node.kubernetes.io/unschedulable") && (t.Effect == "" || t.Effect == "NoSchedule")
-}
-
 func (p wirePod) facts() kubefacts.Pod {
 	f := kubefacts.Pod{
 		UID: shortenText(p.Metadata.UID), Namespace: shortenText(p.Metadata.Namespace), Name: shortenText(p.Metadata.Name), Labels: p.Metadata.Labels,
-		Finished: p.Status.Phase == "Succeeded" || p.Status.Phase == "Failed", Terminating: p.Metadata.DeletionTimestamp != nil,
+		Created: p.Metadata.CreationTimestamp, Finished: p.Status.Phase == "Succeeded" || p.Status.Phase == "Failed", Terminating: p.Metadata.DeletionTimestamp != nil,
 		Pending: p.Status.Phase == "Pending", Mirror: p.Metadata.Annotations.mirror,
 		EmptyDir: len(p.Spec.Volumes) > maxInner, // one of those that are ignored may be one
 	}

@@ -26,6 +26,7 @@ const maxBudgetTerms = 1_000_000
 func (c *Client) ReadWorkload(ctx context.Context, nodes []string) kubefacts.Workload {
 	ctx, cancel := c.limitTime(ctx)
 	defer cancel()
+	began := c.bastion.Now()
 	w := kubefacts.Workload{Pods: make(map[string][]kubefacts.Pod, len(nodes))}
 	if err := c.readBudgets(ctx, &w); err != nil {
 		return kubefacts.Workload{Problem: c.describeError("listing the PodDisruptionBudgets", err)}
@@ -33,6 +34,7 @@ func (c *Client) ReadWorkload(ctx context.Context, nodes []string) kubefacts.Wor
 	if err := c.readPods(ctx, &w, nodes); err != nil {
 		return kubefacts.Workload{Problem: c.describeError("listing the pods", err)}
 	}
+	w.ReadAt = began.Add(c.readClockAhead())
 	return w
 }
 

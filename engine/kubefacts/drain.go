@@ -4,7 +4,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 )
+
+// surelyLater is the time after the first look that proves that a pod was made after the cordon: clocks are compared to within a second, and
+// times of pods have whole seconds.
+const surelyLater = 2 * time.Second
 
 // DrainOptions decide which pods a drain evicts, as the flags of kubectl drain do.
 type DrainOptions struct {
@@ -38,10 +43,11 @@ type Drain struct {
 
 	WasNotReady bool // the node was not Ready before the drain, and no look has found it Ready
 
-	arrivals map[string]arrival  // by UID: every pod that a look has found
-	returned map[string]bool     // by the UID of their controller: a pod that came back to the cordoned node was evicted
-	evicted  map[string]bool     // by UID: the API has agreed to the end of the pod
-	answers  map[string]Eviction // by UID: the last refusal
+	firstLook time.Time           // by the clock of the API
+	arrivals  map[string]arrival  // by UID: every pod that a look has found
+	returned  map[string]bool     // by the UID of their controller: a pod that came later was evicted
+	evicted   map[string]bool     // by UID: the API has agreed to the end of the pod
+	answers   map[string]Eviction // by UID: the last refusal
 }
 
 // arrival tells how a pod came to the node.
@@ -55,18 +61,18 @@ const (
 
 // noteArrivals notes the pods that the drain has not seen before. The scheduler sends a pod that tolerates the cordon to the cordoned node, and a
 // controller whose template names the node makes pods there: to evict these again and again never ends. A pod that comes late for
-// once is no such pod: it may have been on its way when the node was cordoned.
-func (d *Drain) noteArrivals(pods []Pod) {
+// once is no such pod, nor is one that was made before the cordon: it may have been on its way when the node was cordoned.
+func (d *Drain) noteArrivals(node string, w Workload) {
 	later := cameLater
 	if d.arrivals == nil {
-		d.arrivals, later = map[string]arrival{}, foundFirst
+		d.firstLook, d.arrivals, later = w.ReadAt, map[string]arrival{}, foundFirst
 	}
-	for _, p := range pods {
+	for _, p := range w.Pods[node] {
 		if _, seen := d.arrivals[p.UID]; seen {
 			continue
 		}
 		d.arrivals[p.UID] = later
-		if later == cameLater && (p.ToleratesCordon || d.returned[p.Owner]) {
+		if later == cameLater && (p.ToleratesCordon || d.returned[p.Owner] && p.Created.Sub(d.firstLook) >= surelyLater) {
 			d.arrivals[p.UID] = comesBack
 		}
 	}
@@ -91,7 +97,7 @@ func (d *Drain) Next(n Node, w Workload) DrainAction {
 	case !n.Cordoned:
 		return DrainAction{Failure: fmt.Sprintf("somebody has uncordoned node %s", n.Name)}
 	}
-	d.noteArrivals(w.Pods[n.Name])
+	d.noteArrivals(n.Name, w)
 	d.WasNotReady = d.WasNotReady && !n.Ready
 	var a DrainAction
 	var forbidden []string
@@ -154,7 +160,7 @@ func (d *Drain) Note(p Pod, e Eviction) {
 	case PodEvicted, PodGone:
 		d.evicted[p.UID] = true
 		delete(d.answers, p.UID)
-		if p.Owner != "" && d.arrivals[p.UID] == cameLater {
+		if e.Kind == PodEvicted && p.Owner != "" && d.arrivals[p.UID] == cameLater {
 			d.returned[p.Owner] = true
 		}
 	case PodReplaced: // or it has changed meanwhile; a pod that is still listed is evicted again

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -13,18 +14,35 @@ import (
 )
 
 // TestPodsThatComeBack: a pod that the drain finds at its first look goes. A later one that tolerates the cordon stays, and so does one whose controller
-// has made a pod on the node again after the drain had evicted such a pod.
+// has made a pod on the node again, after the cordon and after the drain had evicted such a pod.
 func TestPodsThatComeBack(t *testing.T) {
 	n := kubefacts.Node{Name: "n", UID: "u", Cordoned: true}
 	pod := func(uid, owner string, tolerates bool) kubefacts.Pod {
 		return kubefacts.Pod{Namespace: "t", Name: uid, UID: uid, Owner: owner, Controlled: owner != "", ToleratesCordon: tolerates}
 	}
-	look := func(d *kubefacts.Drain, pods ...kubefacts.Pod) string {
-		a := d.Next(n, kubefacts.Workload{Pods: map[string][]kubefacts.Pod{"n": pods}})
+	cordon := time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC)
+	old := func(uid, owner string) kubefacts.Pod {
+		p := pod(uid, owner, false)
+		p.Created = cordon.Add(-time.Second)
+		return p
+	}
+	look := func(d *kubefacts.Drain, i int, pods ...kubefacts.Pod) string {
+		at := cordon.Add(time.Duration(i) * 2 * time.Second)
+		pods = slices.Clone(pods)
+		for i := range pods {
+			if pods[i].Created.IsZero() {
+				pods[i].Created = at.Add(-time.Millisecond).Truncate(time.Second)
+			}
+		}
+		a := d.Next(n, kubefacts.Workload{ReadAt: at, Pods: map[string][]kubefacts.Pod{"n": pods}})
 		var names []string
 		for _, p := range a.Evict {
 			names = append(names, p.Name)
-			d.Note(p, kubefacts.Eviction{Kind: kubefacts.PodEvicted})
+			kind := kubefacts.PodEvicted
+			if strings.HasPrefix(p.Name, "gone") {
+				kind = kubefacts.PodGone
+			}
+			d.Note(p, kubefacts.Eviction{Kind: kind})
 		}
 		switch {
 		case a.Failure != "":
@@ -49,12 +67,20 @@ func TestPodsThatComeBack(t *testing.T) {
 			[][]kubefacts.Pod{{pod("a", "o", false)}, {pod("a", "o", false), pod("b", "o", false), pod("c", "o", false)}, {pod("b", "o", false), pod("c", "o", false)}},
 			[]string{"1 left, evict a", "3 left, evict b c", "2 left, evict "},
 		},
+		"made before the cordon": {
+			[][]kubefacts.Pod{{old("a", "o")}, {old("b", "o")}, {old("c", "o")}, {pod("d", "o", false)}},
+			[]string{"1 left, evict a", "1 left, evict b", "1 left, evict c", "done"},
+		},
+		"gone by itself": {
+			[][]kubefacts.Pod{{pod("a", "o", false)}, {pod("gone-b", "o", false)}, {pod("c", "o", false)}, {pod("d", "o", false)}},
+			[]string{"1 left, evict a", "1 left, evict gone-b", "1 left, evict c", "done"},
+		},
 		"of another":    {[][]kubefacts.Pod{{pod("a", "o", false)}, {pod("b", "o", false)}, {pod("c", "p", false)}}, []string{"1 left, evict a", "1 left, evict b", "1 left, evict c"}},
 		"none at first": {[][]kubefacts.Pod{{pod("m", "o", false)}, {pod("m", "o", false), pod("a", "p", true)}}, []string{"1 left, evict m", "1 left, evict "}},
 	} {
 		d := kubefacts.Drain{NodeUID: "u"}
 		for i, pods := range x.looks {
-			if got := look(&d, pods...); got != x.want[i] {
+			if got := look(&d, i, pods...); got != x.want[i] {
 				t.Errorf("%s, look %d: %q, want %q", name, i, got, x.want[i])
 			}
 		}
@@ -68,6 +94,8 @@ type drainedWorld struct {
 	nodeOf   map[string]string        // by UID
 	allowed  map[string]int           // evictions that the budget of an app allows, as the API counts them
 	next     int
+	now      time.Time
+	began    time.Time // the first look
 	evicted  map[string]bool
 	late     map[string]bool // by UID of the pods that a look has found: the first one did not
 	stays    map[string]bool // by UID: late pods that tolerate the cordon, or that are made here again and again
@@ -86,14 +114,17 @@ func (w *drainedWorld) add(t *rapid.T, name string) {
 	if p.ToleratesCordon = rapid.IntRange(0, 3).Draw(t, "tolerates") == 0; p.Controlled {
 		p.Owner = name[:1]
 	}
+	p.Created = w.now.Add(-rapid.SampledFrom([]time.Duration{0, time.Minute}).Draw(t, "age"))
 	w.pods[name], w.nodeOf[p.UID] = p, "n"
 }
 
 // look returns the pods. A list may be of a moment before the last eviction.
 func (w *drainedWorld) look(t *rapid.T) kubefacts.Workload {
-	load := kubefacts.Workload{Pods: map[string][]kubefacts.Pod{}}
+	w.now = w.now.Add(2 * time.Second)
+	load := kubefacts.Workload{ReadAt: w.now, Pods: map[string][]kubefacts.Pod{}}
 	first := w.late == nil
 	if first {
+		w.began = w.now
 		w.late, w.stays, w.returned = map[string]bool{}, map[string]bool{}, map[string]bool{}
 	}
 	old := rapid.IntRange(0, 3).Draw(t, "old list") == 0
@@ -101,7 +132,7 @@ func (w *drainedWorld) look(t *rapid.T) kubefacts.Workload {
 		p := w.pods[name]
 		p.Terminating = p.Terminating && !(old && w.evicted[p.UID])
 		if _, seen := w.late[p.UID]; !seen && w.nodeOf[p.UID] == "n" {
-			w.late[p.UID], w.stays[p.UID] = !first, !first && (p.ToleratesCordon || w.returned[p.Owner])
+			w.late[p.UID], w.stays[p.UID] = !first, !first && (p.ToleratesCordon || w.returned[p.Owner] && p.Created.Sub(w.began) >= 2*time.Second)
 		}
 		load.Pods[w.nodeOf[p.UID]] = append(load.Pods[w.nodeOf[p.UID]], p)
 	}

@@ -55,7 +55,7 @@ func (k *Kubernetes) RunOn(s *Site) { k.withLock(func() { k.site = s }) }
 func (k *Kubernetes) AddPod(node string, p kubefacts.Pod) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	p.UID, p.Namespace = fmt.Sprintf("%s-%d", p.Name, len(k.pods)), "t"
+	p.UID, p.Namespace, p.Created = fmt.Sprintf("%s-%d", p.Name, len(k.pods)), "t", time.Now().Truncate(time.Second)
 	k.pods = append(k.pods, &simulatedPod{Pod: p, node: node})
 }
 
@@ -172,7 +172,7 @@ func (k *Kubernetes) Gather(ctx context.Context, _ []string) map[string]kubefact
 func (k *Kubernetes) ReadWorkloads(ctx context.Context, nodes map[string][]string) map[string]kubefacts.Workload {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	w := kubefacts.Workload{Problem: k.problem(ctx), Pods: map[string][]kubefacts.Pod{}, Budgets: map[string][]kubefacts.Budget{}}
+	w := kubefacts.Workload{Problem: k.problem(ctx), ReadAt: time.Now(), Pods: map[string][]kubefacts.Pod{}, Budgets: map[string][]kubefacts.Budget{}}
 	for _, b := range k.budgets {
 		w.Budgets[b.Namespace] = append(w.Budgets[b.Namespace], *b)
 	}
