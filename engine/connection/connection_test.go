@@ -292,8 +292,8 @@ type oldPassword struct{ remote.Secrets }
 
 func (oldPassword) BecomePassword(context.Context, string) ([]byte, error) { return []byte("old"), nil }
 
-// TestVisitsTryAPasswordOnce checks that each host is given a wrong password of sudo once, however often it is visited: hosts lock
-// accounts after a few wrong passwords.
+// TestVisitsTryAPasswordOnce checks that each host is given a wrong password of sudo once, however often it is visited: hosts
+// lock accounts after a few wrong passwords.
 func TestVisitsTryAPasswordOnce(t *testing.T) {
 	t.Parallel()
 	s := sshtest.Start(t, sshtest.Config{Sudo: "password:right"})

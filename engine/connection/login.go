@@ -22,9 +22,9 @@ func (h *Hosts) Login(ctx context.Context, host engine.Host, s rollout.Script) (
 	return reply, asUnreachable(err)
 }
 
-// Visits are Hosts for a command that runs one script on each host, and changes nothing: Connect opens a new connection, and the
-// end of the script closes it. A kept connection costs 30 KB or more, which counts on a site of 10,000 hosts. Connections to hosts
-// of etcd clusters are kept, because the clusters are asked through them.
+// Visits are Hosts for a command that runs one script on each host, and changes nothing: Connect opens a new connection, and
+// the end of the script closes it. A kept connection costs 30 KB or more, which counts on a site of 10,000 hosts. Connections
+// to hosts of etcd clusters are kept, because the clusters are asked through them.
 type Visits struct{ *Hosts }
 
 // Connect opens a connection to a host.

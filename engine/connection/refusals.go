@@ -25,8 +25,8 @@ func (r *refusals) check(now time.Time) error {
 	return nil
 }
 
-// note notes the result of a login. A login that its caller gave up, or whose time was over, is no refusal, and its error is not for
-// others, who may have more time.
+// note notes the result of a login. A login that its caller gave up, or whose time was over, is no refusal, and its error is
+// not for others, who may have more time.
 func (r *refusals) note(err error, now time.Time) {
 	if kind := remote.KindOf(err); kind == remote.Canceled || kind == remote.Timeout {
 		return

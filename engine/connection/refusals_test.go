@@ -7,8 +7,8 @@ import (
 	"holdfast/engine/remote"
 )
 
-// TestLoginsThatCallersGaveUp checks that a caller with time logs in, although callers with less time have given up before: a slow
-// login is not refused.
+// TestLoginsThatCallersGaveUp checks that a caller with time logs in, although callers with less time have given up before: a
+// slow login is not refused.
 func TestLoginsThatCallersGaveUp(t *testing.T) {
 	t.Parallel()
 	now := time.Now()

@@ -141,8 +141,8 @@ func TestFacts(t *testing.T) {
 	}
 }
 
-// TestUnknownMemberMayBeOfASilentHost: a member whose name and URLs are those of no host may be the one of a host where etcd does not
-// answer. So etcd is started there before anybody removes the member, or takes the host out of the cluster.
+// TestUnknownMemberMayBeOfASilentHost: a member whose name and URLs are those of no host may be the one of a host where etcd
+// does not answer. So etcd is started there before anybody removes the member, or takes the host out of the cluster.
 func TestUnknownMemberMayBeOfASilentHost(t *testing.T) {
 	t.Parallel()
 	list := memberList("a", "b", "c.example.com")

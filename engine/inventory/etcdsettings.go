@@ -147,8 +147,9 @@ func (b clusterReader) checkWALDir(n *node, s engine.EtcdSettings, managed *engi
 	}
 }
 
-// checkMemberAddresses adds an error for a managed cluster with an address from which no URL can follow: one with a zone, which has a
-// meaning only on one host, or, if the URLs to listen on are to follow, a name, because etcd listens on IP addresses only.
+// checkMemberAddresses adds an error for a managed cluster with an address from which no URL can follow: one with a zone,
+// which has a meaning only on one host, or, if the URLs to listen on are to follow, a name, because etcd listens on IP
+// addresses only.
 func (b *builder) checkMemberAddresses() {
 	for i, n := range b.root.childBlocks("etcd_cluster") {
 		c := b.inv.Clusters[i]

@@ -11,8 +11,8 @@ import (
 )
 
 // Prune removes the journals of successful runs, and of work on holds, that began before a time. It keeps the newest of each
-// site, the runs that the history needs, and the runs that alone prove that a lost host was seen again. Journals beyond the newest
-// maxJournals are not in the history, so it needs none of them. Prune returns the IDs of the removed runs.
+// site, the runs that the history needs, and the runs that alone prove that a lost host was seen again. Journals beyond the
+// newest maxJournals are not in the history, so it needs none of them. Prune returns the IDs of the removed runs.
 func Prune(dir string, keep int, before time.Time) (removed []string, err error) {
 	all, err := listAllRuns(dir)
 	if err != nil {

@@ -372,8 +372,8 @@ func TestOverdue(t *testing.T) {
 	}
 }
 
-// TestTolerations: the scheduler places a pod on a cordoned node if a toleration matches the taint node.kubernetes.io/unschedulable:NoSchedule, which
-// has no value.
+// TestTolerations: the scheduler places a pod on a cordoned node if a toleration matches the taint
+// node.kubernetes.io/unschedulable:NoSchedule, which has no value.
 func TestTolerations(t *testing.T) {
 	const key = "node.kubernetes.io/unschedulable"
 	for i, x := range []struct {

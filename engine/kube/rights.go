@@ -16,8 +16,8 @@ var drainRights = []kubefacts.Right{
 	{Verb: "list", Group: "policy", Resource: "poddisruptionbudgets"},
 }
 
-// FindMissingRights returns the rights that the user lacks for drains. Rights on leases are needed only if the user may read them: clusters
-// that nobody leases nodes of have no namespace for them.
+// FindMissingRights returns the rights that the user lacks for drains. Rights on leases are needed only if the user may read
+// them: clusters that nobody leases nodes of have no namespace for them.
 func (c *Client) FindMissingRights(ctx context.Context) []kubefacts.Right {
 	ctx, cancel := c.limitTime(ctx)
 	defer cancel()

@@ -52,7 +52,8 @@ type wireNode struct {
 // fieldManager names holdfast as the owner of the fields that it sets.
 const fieldManager = "holdfast"
 
-// mergedManagers is the owner of the fields of the oldest owners: the API merges these once an object has more than ten owners by updates.
+// mergedManagers is the owner of the fields of the oldest owners: the API merges these once an object has more than ten
+// owners by updates.
 const mergedManagers = "ancient-changes"
 
 // fieldOwner has the fields of a Node that a client of the API was the last to set.

@@ -16,7 +16,8 @@ const fewNodes = 20
 // maxPods bounds the pods of nodes in one cluster: Kubernetes supports 150,000.
 const maxPods = 300_000
 
-// overdueAfter is the time after the grace period of a pod, which its deletionTimestamp includes, after which it should have ended.
+// overdueAfter is the time after the grace period of a pod, which its deletionTimestamp includes, after which it should have
+// ended.
 const overdueAfter = time.Minute
 
 // maxBudgetTerms bounds the budgets of one cluster, and the keys and values of their selectors, all together.

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// surelyLater is the time after the first look that proves that a pod was made after the cordon: clocks are compared to within a second, and
-// times of pods have whole seconds.
+// surelyLater is the time after the first look that proves that a pod was made after the cordon: clocks are compared to
+// within a second, and times of pods have whole seconds.
 const surelyLater = 2 * time.Second
 
 // DrainOptions decide which pods a drain evicts, as the flags of kubectl drain do.
@@ -59,9 +59,10 @@ const (
 	comesBack // it came later, and another one would come after it: it stays, like a pod of a DaemonSet
 )
 
-// noteArrivals notes the pods that the drain has not seen before. The scheduler sends a pod that tolerates the cordon to the cordoned node, and a
-// controller whose template names the node makes pods there: to evict these again and again never ends. A pod that comes late for
-// once is no such pod, nor is one that was made before the cordon: it may have been on its way when the node was cordoned.
+// noteArrivals notes the pods that the drain has not seen before. The scheduler sends a pod that tolerates the cordon to the
+// cordoned node, and a controller whose template names the node makes pods there: to evict these again and again never ends.
+// A pod that comes late for once is no such pod, nor is one that was made before the cordon: it may have been on its way when
+// the node was cordoned.
 func (d *Drain) noteArrivals(node string, w Workload) {
 	later := cameLater
 	if d.arrivals == nil {

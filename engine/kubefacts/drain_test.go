@@ -13,8 +13,8 @@ import (
 	"holdfast/engine/kubefacts"
 )
 
-// TestPodsThatComeBack: a pod that the drain finds at its first look goes. A later one that tolerates the cordon stays, and so does one whose controller
-// has made a pod on the node again, after the cordon and after the drain had evicted such a pod.
+// TestPodsThatComeBack: a pod that the drain finds at its first look goes. A later one that tolerates the cordon stays, and
+// so does one whose controller has made a pod on the node again, after the cordon and after the drain had evicted such a pod.
 func TestPodsThatComeBack(t *testing.T) {
 	n := kubefacts.Node{Name: "n", UID: "u", Cordoned: true}
 	pod := func(uid, owner string, tolerates bool) kubefacts.Pod {
@@ -206,8 +206,9 @@ func (w *drainedWorld) disturb(t *rapid.T) {
 	}
 }
 
-// TestDrainLaws: whatever happens around a drain, it evicts no pod twice, none that stays or that its options protect, none elsewhere, and none from a
-// node that is not cordoned. It is done only when no pod is left, except those that come back to a cordoned node.
+// TestDrainLaws: whatever happens around a drain, it evicts no pod twice, none that stays or that its options protect, none
+// elsewhere, and none from a node that is not cordoned. It is done only when no pod is left, except those that come back to a
+// cordoned node.
 func TestDrainLaws(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := &drainedWorld{node: kubefacts.Node{Name: "n", UID: "u", Cordoned: true}, pods: map[string]kubefacts.Pod{}, nodeOf: map[string]string{}, allowed: map[string]int{}, evicted: map[string]bool{}}
@@ -279,7 +280,8 @@ func TestDrainNames(t *testing.T) {
 	}
 }
 
-// TestConflictIsTriedAgain: the API also answers 409 if the pod has changed during the eviction. While the pod is listed, the drain goes on.
+// TestConflictIsTriedAgain: the API also answers 409 if the pod has changed during the eviction. While the pod is listed, the
+// drain goes on.
 func TestConflictIsTriedAgain(t *testing.T) {
 	p := kubefacts.Pod{Namespace: "shop", Name: "web-1", UID: "u1", Controlled: true}
 	n := kubefacts.Node{Name: "n", UID: "n1", Cordoned: true}

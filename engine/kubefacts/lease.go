@@ -30,8 +30,8 @@ const holderPrefix = "holdfast-"
 // HolderOf returns the holder of the leases that a run takes.
 func HolderOf(bastion, run string) string { return holderPrefix + bastion + "-" + run }
 
-// IsOwn reports whether a run of holdfast has the lease. The hold of the host tells which one, and keeps others away: so a run with the
-// hold may take over the lease.
+// IsOwn reports whether a run of holdfast has the lease. The hold of the host tells which one, and keeps others away: so a
+// run with the hold may take over the lease.
 func (l Lease) IsOwn() bool { return strings.HasPrefix(l.Holder, holderPrefix) }
 
 // LeaseRequest asks for the lease of a node.

@@ -54,7 +54,8 @@ const (
 // IsForeign reports whether somebody else has the node, so that a run must leave it alone.
 func (a Absence) IsForeign() bool { return a == Leased || a == InMaintenance }
 
-// KeepsPods reports whether the pods of the node still run, so that a disruption of its host is felt: the node only takes no new ones.
+// KeepsPods reports whether the pods of the node still run, so that a disruption of its host is felt: the node only takes no
+// new ones.
 func (a Absence) KeepsPods() bool { return a == Cordoned || a == BeingDeleted }
 
 // Describe continues a sentence that begins with the host: "is cordoned".

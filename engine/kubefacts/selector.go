@@ -52,8 +52,8 @@ func (s Selector) Matches(labels map[string]string) bool {
 	})
 }
 
-// ParseSelector reads a label selector as kubectl writes it: "app=web,tier!=cache,env in (a,b),!debug". The selector of an empty text
-// matches every pod.
+// ParseSelector reads a label selector as kubectl writes it: "app=web,tier!=cache,env in (a,b),!debug". The selector of an
+// empty text matches every pod.
 func ParseSelector(text string) (Selector, error) {
 	var s Selector
 	for _, part := range splitSelector(text) {

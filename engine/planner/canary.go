@@ -14,8 +14,8 @@ type passedCanary struct {
 	at   time.Time // when it reached its desired state; zero: not known
 }
 
-// canarySeats returns how many hosts may still join the batch that is being picked: the limit of the pool if its canaries have passed, else those
-// that are missing. findPoolBlocker makes the other hosts wait.
+// canarySeats returns how many hosts may still join the batch that is being picked: the limit of the pool if its canaries
+// have passed, else those that are missing. findPoolBlocker makes the other hosts wait.
 func (w *poolState) canarySeats() int {
 	if w.passedCanaries >= w.canaries {
 		return w.seats.limit
@@ -23,7 +23,8 @@ func (w *poolState) canarySeats() int {
 	return w.canaries - w.passedCanaries - w.seats.inBatch
 }
 
-// countCanaries sets how many hosts must go first, which ones have passed, and the rest of their soak. The first hosts that matched are the canaries.
+// countCanaries sets how many hosts must go first, which ones have passed, and the rest of their soak. The first hosts that
+// matched are the canaries.
 func (w *poolState) countCanaries(now time.Time, hosts int, proven []passedCanary) {
 	w.passedCanaries = len(proven)
 	if w.Canary == nil {

@@ -45,8 +45,8 @@ func (s Survey) newDrainRoom() *drainRoom {
 	return r
 }
 
-// sharesBudgets reports whether the pool of a host lets its drains wait for each other. This does not count for budgets of pods that come back to a
-// cordoned node: their evictions take turns, and then they go down together with their hosts.
+// sharesBudgets reports whether the pool of a host lets its drains wait for each other. This does not count for budgets of
+// pods that come back to a cordoned node: their evictions take turns, and then they go down together with their hosts.
 func (s Survey) sharesBudgets(hp engine.HostPlan) bool {
 	k := s.index.pools[hp.Pool].Drain.Kubernetes
 	return k != nil && k.ShareBudgets

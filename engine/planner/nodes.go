@@ -156,7 +156,8 @@ func (w *hostWork) awaitNode() []engine.Step {
 	return []engine.Step{{Name: "wait for node", On: t.Host.Name, Do: engine.Op{AwaitNode: &wait}, Timeout: t.Pool.Timeouts.WithDefaults().Health}}
 }
 
-// mayKeepKubelet reports whether the kubelet may be one of the services that run on during a reboot. The etcd member is another one.
+// mayKeepKubelet reports whether the kubelet may be one of the services that run on during a reboot. The etcd member is
+// another one.
 func mayKeepKubelet(t engine.Target, survivors []string) bool {
 	return slices.ContainsFunc(survivors, func(unit string) bool {
 		return t.Cluster == nil || t.Cluster.Managed == nil || t.Cluster.Managed.Unit != unit

@@ -6,8 +6,9 @@ import (
 	"holdfast/engine"
 )
 
-// snapshotSteps returns the steps that save the etcd clusters before the first batch: those with members that the batches disrupt, and those that
-// a task asks for. Clusters that this run has saved are left out. playLoop.takeSnapshots in rollout carries the steps out.
+// snapshotSteps returns the steps that save the etcd clusters before the first batch: those with members that the batches
+// disrupt, and those that a task asks for. Clusters that this run has saved are left out. playLoop.takeSnapshots in rollout
+// carries the steps out.
 func snapshotSteps(in Input, batches []engine.Batch, work map[string]*engine.HostPlan) []engine.Step {
 	disrupted := map[string]bool{}
 	for _, b := range batches {

@@ -104,7 +104,8 @@ func TestMemberSurvivesReboot(t *testing.T) {
 	}
 }
 
-// TestKubeletThatRunsOn: after a soft reboot, the run waits for a new report of the kubelet, unless a service that runs on may be the kubelet.
+// TestKubeletThatRunsOn: after a soft reboot, the run waits for a new report of the kubelet, unless a service that runs on
+// may be the kubelet.
 func TestKubeletThatRunsOn(t *testing.T) {
 	for _, other := range []string{"", "kubelet.service"} {
 		in := survivorInput(3, false, false, "next")

@@ -17,8 +17,8 @@ type progress struct {
 	waited time.Duration
 }
 
-// chooseReset returns the reset to send now, "" to wait, or that the switch is done. It sends only resets that the controller offers,
-// and restarts only a host that is on.
+// chooseReset returns the reset to send now, "" to wait, or that the switch is done. It sends only resets that the controller
+// offers, and restarts only a host that is on.
 func chooseReset(s engine.SwitchPower, now State, p progress) (send Reset, done bool, err error) {
 	late := p.waited >= settle
 	switch s.To {

@@ -255,9 +255,9 @@ func (c *Client) SetIndicator(ctx context.Context, word string) error {
 	})
 }
 
-// change sets fields of the system. Some BMCs refuse the ETag that they have sent (HTTP status 412): they take a weak one only as
-// a strong one, or none. Without an ETag, a change by somebody else in between is lost. This is no harm, because all values are absolute:
-// none of them depends on a value that was read.
+// change sets fields of the system. Some BMCs refuse the ETag that they have sent (HTTP status 412): they take a weak one
+// only as a strong one, or none. Without an ETag, a change by somebody else in between is lost. This is no harm, because all
+// values are absolute: none of them depends on a value that was read.
 func (c *Client) change(ctx context.Context, s system, fields map[string]any) (err error) {
 	for _, etag := range slices.Compact([]string{s.etag, strings.TrimPrefix(s.etag, "W/"), ""}) {
 		_, err = c.send(ctx, request{method: http.MethodPatch, path: s.ID, etag: etag, body: fields})

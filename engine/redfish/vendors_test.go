@@ -167,8 +167,9 @@ func TestIndicator(t *testing.T) {
 	}
 }
 
-// TestETagsThatABMCRefuses: some BMCs refuse the ETag that they send themselves, see _etag_handler in connector.py of sushy: they take a
-// weak one only as a strong one, or none at all. A BMC that refuses a request without one, too, has its answer reported.
+// TestETagsThatABMCRefuses: some BMCs refuse the ETag that they send themselves, see _etag_handler in connector.py of sushy:
+// they take a weak one only as a strong one, or none at all. A BMC that refuses a request without one, too, has its answer
+// reported.
 func TestETagsThatABMCRefuses(t *testing.T) {
 	t.Parallel()
 	const weak, strong = `W/"4D3373ED"`, `"4D3373ED"`

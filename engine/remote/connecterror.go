@@ -55,8 +55,8 @@ func isSilence(err error) bool {
 	return errors.Is(err, syscall.EHOSTUNREACH) || errors.Is(err, syscall.ETIMEDOUT) || errors.Is(err, syscall.EHOSTDOWN)
 }
 
-// peerError is the message of a host that does not open a channel, without the words that the library adds. The library returns the
-// message as the host sent it.
+// peerError is the message of a host that does not open a channel, without the words that the library adds. The library
+// returns the message as the host sent it.
 type peerError struct{ err *ssh.OpenChannelError }
 
 // Error returns one line that is safe to print.

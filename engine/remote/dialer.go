@@ -95,8 +95,8 @@ func (d *Dialer) Dial(ctx context.Context, t sshconfig.Target) (*Host, error) {
 	return d.connectAndLogIn(ctx, ep, via)
 }
 
-// DialVisit is Dial for a short connection, of which a host may get several. They try the password of sudo once together: hosts lock
-// accounts after a few wrong passwords.
+// DialVisit is Dial for a short connection, of which a host may get several. They try the password of sudo once together:
+// hosts lock accounts after a few wrong passwords.
 func (d *Dialer) DialVisit(ctx context.Context, t sshconfig.Target) (*Host, error) {
 	h, err := d.Dial(ctx, t)
 	if err != nil {

@@ -96,8 +96,8 @@ func KindOf(err error) Kind {
 	return 0
 }
 
-// RefusalPause is the time between failed logins to one address after which sshd still accepts connections: from OpenSSH 9.8 on, it drops
-// those of an address whose failed logins have added up to more than 15 s, 5 s for each (PerSourcePenalties).
+// RefusalPause is the time between failed logins to one address after which sshd still accepts connections: from OpenSSH 9.8
+// on, it drops those of an address whose failed logins have added up to more than 15 s, 5 s for each (PerSourcePenalties).
 const RefusalPause = 6 * time.Second
 
 // HasLoginFailed reports whether the host that err is about has refused a login, or ended the connection during one.

@@ -138,8 +138,8 @@ func TestHostCertificate(t *testing.T) {
 	}
 }
 
-// TestHostCertificateNames checks that a certificate may name hosts by a pattern, and that the plain key counts if the certificate is
-// refused, unless a key is revoked.
+// TestHostCertificateNames checks that a certificate may name hosts by a pattern, and that the plain key counts if the
+// certificate is refused, unless a key is revoked.
 func TestHostCertificateNames(t *testing.T) {
 	t.Parallel()
 	authority, _ := newKey(t)

@@ -194,8 +194,8 @@ func TestJumpLostWhileLoggingIn(t *testing.T) {
 	dialRefused(t, newDialer(t, remote.Options{}), targetBehind(to, jump), remote.Lost, "h1: connect to ", "the connection to the jump host ended")
 }
 
-// TestJumpRefusesLogins checks that the hosts behind a jump host that refuses the login do not try it one after the other: sshd would
-// soon drop all connections from here.
+// TestJumpRefusesLogins checks that the hosts behind a jump host that refuses the login do not try it one after the other:
+// sshd would soon drop all connections from here.
 func TestJumpRefusesLogins(t *testing.T) {
 	t.Parallel()
 	jump, to := sshtest.Start(t, sshtest.Config{User: "ann"}), sshtest.Start(t, sshtest.Config{})

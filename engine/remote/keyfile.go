@@ -58,8 +58,8 @@ func (c *keyFiles) readKeyFile(path string, r sshconfig.Reader) (*keyFile, error
 	return k, nil
 }
 
-// parseKeyFile reads a private key, perhaps still locked, or a public key. With an error, the key file is nil if the file cannot be
-// read.
+// parseKeyFile reads a private key, perhaps still locked, or a public key. With an error, the key file is nil if the file
+// cannot be read.
 func parseKeyFile(path string, r sshconfig.Reader) (*keyFile, error) {
 	text, err := r.Read(path)
 	if err != nil {

@@ -41,8 +41,9 @@ func NormalizeKernelArgs(line string) []string {
 	return args
 }
 
-// NormalizeKernelArg returns the one spelling of all spellings of an argument that the kernel reads alike. A boot loader may pass on
-// another spelling than it was given: GRUB makes "a=b c" of a="b c". An argument with a quote that the kernel keeps stays as it is.
+// NormalizeKernelArg returns the one spelling of all spellings of an argument that the kernel reads alike. A boot loader may
+// pass on another spelling than it was given: GRUB makes "a=b c" of a="b c". An argument with a quote that the kernel keeps
+// stays as it is.
 func NormalizeKernelArg(arg string) string {
 	param, value, hasValue := readKernelArg(arg)
 	whole := param
@@ -82,14 +83,15 @@ func FindGRUBChange(arg string) string {
 	return ""
 }
 
-// KeepsQuote reports whether the kernel reads an argument with a quote in it: one that is neither around the argument nor around its value.
+// KeepsQuote reports whether the kernel reads an argument with a quote in it: one that is neither around the argument nor
+// around its value.
 func KeepsQuote(arg string) bool {
 	param, value, _ := readKernelArg(arg)
 	return strings.Contains(param+value, `"`)
 }
 
-// readKernelArg returns the parameter of an argument, and its value if it has one, as the kernel reads them (next_arg): without quotes around
-// the argument or the value. A = at the beginning separates nothing.
+// readKernelArg returns the parameter of an argument, and its value if it has one, as the kernel reads them (next_arg):
+// without quotes around the argument or the value. A = at the beginning separates nothing.
 func readKernelArg(arg string) (param, value string, hasValue bool) {
 	text, quoted := strings.CutPrefix(arg, `"`)
 	equals := strings.IndexByte(text[min(1, len(text)):], '=') + 1

@@ -1,7 +1,7 @@
 package rollout
 
-// These are the numbers of hosts at the same time, unless Options.Forks is set. The holds of other commands have a number of their own
-// (Forks in engine/hold).
+// These are the numbers of hosts at the same time, unless Options.Forks is set. The holds of other commands have a number of
+// their own (Forks in engine/hold).
 const (
 	gatherForks = 64 // hosts whose facts or holds are read, and clusters
 	stageForks  = 8  // lanes that stage

@@ -54,8 +54,8 @@ func (r *stepRunner) checkQuorum(ctx context.Context, hp engine.HostPlan, q engi
 	return &engine.Failure{Kind: kind, Cause: err.Error()}
 }
 
-// isSoleVoter reports whether the last quorum check of a host found no other voter in its cluster. The inventory cannot tell: hosts that
-// have given up their voters may still be in it.
+// isSoleVoter reports whether the last quorum check of a host found no other voter in its cluster. The inventory cannot tell:
+// hosts that have given up their voters may still be in it.
 func (r *stepRunner) isSoleVoter(host string) bool {
 	is, ok := r.soleVoters.Load(host)
 	return ok && is.(bool)

@@ -10,8 +10,8 @@ import (
 	"holdfast/engine/kubefacts"
 )
 
-// undrainNode uncordons the node if a run has cordoned it, and then releases its lease. It waits for an API that is away. A host without a
-// node needs nothing.
+// undrainNode uncordons the node if a run has cordoned it, and then releases its lease. It waits for an API that is away. A
+// host without a node needs nothing.
 func (w *hostWait) undrainNode(ctx context.Context, want engine.UndrainNode) error {
 	var lost *kubefacts.Problem
 	err := w.pollUntil(ctx, func(ctx context.Context) (missing string, fatal error) {
@@ -71,8 +71,8 @@ func (w *hostWait) matchNode(facts kubefacts.ClusterFacts) kubefacts.NodeState {
 	return facts.MatchHosts([]kubefacts.Host{{Name: host.Name, Address: host.Address}}, w.Clock.Now())[host.Name]
 }
 
-// verifyNode reports whether a node that the hold of the host names exists, and is the node of the host. The hold is a file on the host, so it
-// may name any node.
+// verifyNode reports whether a node that the hold of the host names exists, and is the node of the host. The hold is a file
+// on the host, so it may name any node.
 func (w *hostWait) verifyNode(ctx context.Context, cluster, node string) (owned bool, missing string, fatal error) {
 	facts := w.Nodes.Gather(ctx, []string{cluster})[cluster]
 	state := w.matchNode(facts)

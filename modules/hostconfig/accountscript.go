@@ -39,8 +39,8 @@ func newAccountList(w hostWrite) accountList {
 	return a
 }
 
-// addKeys adds the lines that write the keys of a user. n is the number of the user. The keys of a removed user go before the user:
-// later, nobody could remove them with the rights of the user, and they would be valid for a new user of this name.
+// addKeys adds the lines that write the keys of a user. n is the number of the user. The keys of a removed user go before the
+// user: later, nobody could remove them with the rights of the user, and they would be valid for a new user of this name.
 func (a *accountList) addKeys(u loginEdit, n string) {
 	name := hostscript.Quote(u.want.Name)
 	write := []string{"keysdone=\"$keysdone " + n + " \"", "write_ssh_keys " + name + " \"$tx/new/keys-" + n + "\""}

@@ -120,7 +120,8 @@ func (x *configDiff) setSides() {
 	x.leaving = leavingEntries(entriesOf(x.was), x.entries)
 }
 
-// withoutFIPS returns settings without FIPS mode: the kernel of the host decides about it, and not the record (see findObstacles).
+// withoutFIPS returns settings without FIPS mode: the kernel of the host decides about it, and not the record (see
+// findObstacles).
 func withoutFIPS(settings []resource.Fixed) []resource.Fixed {
 	return dropMatching(settings, func(f resource.Fixed) bool { return f.IsFIPS() })
 }

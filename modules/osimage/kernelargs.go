@@ -189,7 +189,8 @@ func kargsProblem(d engine.Desired) error {
 	return nil
 }
 
-// spellRemovals returns the change with removals in the spelling of the boot loader entry, because the OS tools compare bytes with it.
+// spellRemovals returns the change with removals in the spelling of the boot loader entry, because the OS tools compare bytes
+// with it.
 func (k kernelArgs) spellRemovals(entry []string) kernelArgs {
 	entry, k.remove = slices.Clone(entry), slices.Clone(k.remove)
 	for i, a := range k.remove {
@@ -201,7 +202,8 @@ func (k kernelArgs) spellRemovals(entry []string) kernelArgs {
 	return k
 }
 
-// kernelArgsScript prints the kernel arguments of the host. A boot loader entry that it omits has the spelling of splitCommandLine.
+// kernelArgsScript prints the kernel arguments of the host. A boot loader entry that it omits has the spelling of
+// splitCommandLine.
 //
 //go:embed sh/kernelargs.sh
 var kernelArgsScript string

@@ -64,7 +64,8 @@ func TestKernelArgumentsToAddAndRemove(t *testing.T) {
 	}
 }
 
-// TestRemovalsAreSpelledLikeTheBootLoaderEntry: the OS tools compare bytes with the entry, and the boot loader may have passed other ones.
+// TestRemovalsAreSpelledLikeTheBootLoaderEntry: the OS tools compare bytes with the entry, and the boot loader may have
+// passed other ones.
 func TestRemovalsAreSpelledLikeTheBootLoaderEntry(t *testing.T) {
 	for _, c := range []struct{ now, entry, not, want string }{
 		{`"a=b c" d`, `"a=b c" d`, `a="b c"`, `"a=b c"`},

@@ -131,8 +131,8 @@ func TestArgumentsAloneDeployTheBootedOSAgain(t *testing.T) {
 	}
 }
 
-// TestQuotedArgumentsAreRemovedAsTheEntryHasThem: GRUB passes arguments on in another spelling than that of the boot loader entry, with
-// which the OS tools compare. A quoted argument that is there already is not added again.
+// TestQuotedArgumentsAreRemovedAsTheEntryHasThem: GRUB passes arguments on in another spelling than that of the boot loader
+// entry, with which the OS tools compare. A quoted argument that is there already is not added again.
 func TestQuotedArgumentsAreRemovedAsTheEntryHasThem(t *testing.T) {
 	t.Parallel()
 	b := newOSHost(t)
@@ -158,8 +158,8 @@ func TestQuotedArgumentsAreRemovedAsTheEntryHasThem(t *testing.T) {
 	}
 }
 
-// TestArgumentsThatNeedQuotesAreRemovedAsTheEntryHasThem: an entry without quotes may have arguments that holdfast writes in quotes,
-// with a boot loader that passes them on.
+// TestArgumentsThatNeedQuotesAreRemovedAsTheEntryHasThem: an entry without quotes may have arguments that holdfast writes in
+// quotes, with a boot loader that passes them on.
 func TestArgumentsThatNeedQuotesAreRemovedAsTheEntryHasThem(t *testing.T) {
 	t.Parallel()
 	for _, gone := range []string{"a=b;c", "a=b&c", "a=b|c", "a=b<c", "a=b>c", "a={b", "a=b}", `a=b\x2dc`} {

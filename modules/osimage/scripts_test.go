@@ -140,8 +140,8 @@ func TestUnitLocksTheDeployment(t *testing.T) {
 	})
 }
 
-// TestStagingRequestsNoReboot: bootc writes the file for which kured reboots a node, whatever is staged. A staging that is killed leaves none
-// either, and a file that was there before stays.
+// TestStagingRequestsNoReboot: bootc writes the file for which kured reboots a node, whatever is staged. A staging that is
+// killed leaves none either, and a file that was there before stays.
 func TestStagingRequestsNoReboot(t *testing.T) {
 	const file = "run/reboot-required"
 	onSites(t, []string{"bootc"}, func(b *osHost, _ site, d engine.Desired) {
@@ -164,8 +164,8 @@ func TestStagingRequestsNoReboot(t *testing.T) {
 	})
 }
 
-// TestACommitOutsideOfTheHistoryOfItsRef: rpm-ostree looks for the commit in the history of the newest commit of the ref, and ostree takes any. A
-// host that changes its ref, or has an rpm-ostree without the option, reports what rpm-ostree says.
+// TestACommitOutsideOfTheHistoryOfItsRef: rpm-ostree looks for the commit in the history of the newest commit of the ref, and
+// ostree takes any. A host that changes its ref, or has an rpm-ostree without the option, reports what rpm-ostree says.
 func TestACommitOutsideOfTheHistoryOfItsRef(t *testing.T) {
 	onSites(t, []string{"rpm-ostree deploy", "rpm-ostree rebase"}, func(b *osHost, _ site, d engine.Desired) {
 		b.Write("off-branch", "")

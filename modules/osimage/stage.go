@@ -178,8 +178,8 @@ func mirroredName(u osUpdate) string {
 // that the host has configured: systemd reads its configuration again without the drop-in files of set-property.
 const forgetLimits = "if [ -e /run/holdfast/stage.iolimit ]; then systemctl set-property --runtime " + daemonUnit + " IOReadBandwidthMax= IOWriteBandwidthMax=; rm -f /run/systemd/system.control/" + daemonUnit + ".d/50-IOReadBandwidthMax.conf /run/systemd/system.control/" + daemonUnit + ".d/50-IOWriteBandwidthMax.conf /run/holdfast/stage.iolimit; systemctl daemon-reload; fi"
 
-// forgetLock removes the lock of a deployment that was not staged. Otherwise the next deployment, which a person may stage, would be
-// locked.
+// forgetLock removes the lock of a deployment that was not staged. Otherwise the next deployment, which a person may stage,
+// would be locked.
 const forgetLock = "if [ ! -e /run/ostree/staged-deployment ]; then rm -f /run/ostree/staged-deployment-locked; fi"
 
 // forgetMirror removes the configuration through which the daemon of rpm-ostree reaches the

@@ -95,8 +95,8 @@ func TestUnlikeDataOfOneCluster(t *testing.T) {
 	}
 }
 
-// TestPlacedMembersOfDatabases: a member in a database is on the host whose data it has, whose name it has, or whose address is in its
-// URLs, in any spelling.
+// TestPlacedMembersOfDatabases: a member in a database is on the host whose data it has, whose name it has, or whose address
+// is in its URLs, in any spelling.
 func TestPlacedMembersOfDatabases(t *testing.T) {
 	t.Parallel()
 	r := newFakeRestore(&restoringHosts{}, &fakeEtcd{})

@@ -77,8 +77,8 @@ func TestNobodyConnectsToLeavingHosts(t *testing.T) {
 	r.WarnOfHolds(t.Context(), &membership.Forecast{Steps: make([]membership.PlannedStep, 1)})
 }
 
-// TestSilentMembersAreWhereTheirDataAre: a member that does not answer is on the host that has its data, although neither its name nor
-// its URLs are those of the host, and it is not to be removed for a host that answers.
+// TestSilentMembersAreWhereTheirDataAre: a member that does not answer is on the host that has its data, although neither its
+// name nor its URLs are those of the host, and it is not to be removed for a host that answers.
 func TestSilentMembersAreWhereTheirDataAre(t *testing.T) {
 	t.Parallel()
 	cluster := &fakeEtcd{members: []membership.Member{

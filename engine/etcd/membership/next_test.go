@@ -187,8 +187,8 @@ func TestDataAreNeverTakenOver(t *testing.T) {
 	}
 }
 
-// TestDataOfListedMembersStay: data are never set aside that are, or may be, of a member that etcd lists, whatever a record says. The
-// member may be on no known host: its name and its URLs do not have to be those of the inventory.
+// TestDataOfListedMembersStay: data are never set aside that are, or may be, of a member that etcd lists, whatever a record
+// says. The member may be on no known host: its name and its URLs do not have to be those of the inventory.
 func TestDataOfListedMembersStay(t *testing.T) {
 	t.Parallel()
 	for dataOf, want := range map[string]string{"m2": "unclaimed-member", "": "unclaimed-member", "m9": "set aside h2"} {
@@ -205,8 +205,8 @@ func TestDataOfListedMembersStay(t *testing.T) {
 	}
 }
 
-// TestUnclaimedMemberMayBeOnAHost: a member on no known host may be the one of a host that cannot be asked. So its removal is not the
-// first advice.
+// TestUnclaimedMemberMayBeOnAHost: a member on no known host may be the one of a host that cannot be asked. So its removal is
+// not the first advice.
 func TestUnclaimedMemberMayBeOnAHost(t *testing.T) {
 	t.Parallel()
 	for state, want := range map[string]string{

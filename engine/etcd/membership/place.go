@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// PlaceByData returns the members with the hosts of those that do not answer corrected: the data of a host tell whose they are, and the
-// name and the URLs of a member only suggest its host. A member is on no host if the one that they suggest has the data of another member
-// that does not answer.
+// PlaceByData returns the members with the hosts of those that do not answer corrected: the data of a host tell whose they
+// are, and the name and the URLs of a member only suggest its host. A member is on no host if the one that they suggest has
+// the data of another member that does not answer.
 func PlaceByData(members []Member, hosts []Host) []Member {
 	placed := slices.Clone(members)
 	for i, m := range members {
@@ -41,8 +41,8 @@ func (d decision) mayHaveMember(h Host) bool {
 	})
 }
 
-// describeUnclaimed returns why a member is refused whose host is not known, and the next step. A host that may have its data comes
-// first: a removal would cost a voter that only has to be started.
+// describeUnclaimed returns why a member is refused whose host is not known, and the next step. A host that may have its data
+// comes first: a removal would cost a voter that only has to be started.
 func (d decision) describeUnclaimed(m Member) string {
 	advice := fmt.Sprintf("add its host to the inventory, retired if the member is to go, or remove it with --remove-member %s", m.DisplayName())
 	for _, h := range d.Hosts {

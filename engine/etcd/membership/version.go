@@ -6,9 +6,9 @@ import (
 	"holdfast/engine/version"
 )
 
-// versionProblem returns why the etcd of a host does not fit the cluster, or "" if it fits or a version is not known. etcd does not
-// start in a cluster whose version is newer than its own. The members of a cluster may have two consecutive minor versions
-// (https://etcd.io/docs/v3.6/upgrades/upgrading-etcd).
+// versionProblem returns why the etcd of a host does not fit the cluster, or "" if it fits or a version is not known. etcd
+// does not start in a cluster whose version is newer than its own. The members of a cluster may have two consecutive minor
+// versions (https://etcd.io/docs/v3.6/upgrades/upgrading-etcd).
 func (s State) versionProblem(h Host) string {
 	has, ok := version.ParseMinor(h.Etcd)
 	runs, known := version.ParseMinor(s.Version)

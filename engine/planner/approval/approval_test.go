@@ -36,7 +36,8 @@ func TestActionsNeedApproval(t *testing.T) {
 	}
 }
 
-// TestKindOfRebootIsNoStep: a saved plan covers a reboot of another kind, which a pool may allow, and so the wait that belongs to that kind.
+// TestKindOfRebootIsNoStep: a saved plan covers a reboot of another kind, which a pool may allow, and so the wait that
+// belongs to that kind.
 func TestKindOfRebootIsNoStep(t *testing.T) {
 	plan := func(kind engine.RebootKind, node string) engine.HostPlan {
 		soft := kind == engine.SoftReboot

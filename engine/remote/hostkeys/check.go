@@ -119,8 +119,8 @@ func (k Keys) hasKey(key ssh.PublicKey, authority bool) bool {
 	})
 }
 
-// checkCertificate accepts a valid certificate of an authority in known_hosts. Like ssh, it then looks for the plain key, unless the
-// authority is revoked.
+// checkCertificate accepts a valid certificate of an authority in known_hosts. Like ssh, it then looks for the plain key,
+// unless the authority is revoked.
 func (k Keys) checkCertificate(step string, cert *ssh.Certificate) *Refusal {
 	if where, ok := k.revokedAt(cert.SignatureKey); ok {
 		return &Refusal{

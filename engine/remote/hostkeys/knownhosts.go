@@ -179,8 +179,8 @@ func plainKey(key ssh.PublicKey) string {
 	return string(key.Marshal())
 }
 
-// Find returns the entries for address (host:port). If no line is about the port, Find uses the lines without a port, as ssh does;
-// for a HostKeyAlias only those with a *.
+// Find returns the entries for address (host:port). If no line is about the port, Find uses the lines without a port, as ssh
+// does; for a HostKeyAlias only those with a *.
 func (k *KnownHosts) Find(address string, alias bool) Keys {
 	address = strings.ToLower(address)
 	found := Keys{known: k, address: address}

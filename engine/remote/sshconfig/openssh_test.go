@@ -195,8 +195,8 @@ func TestDoubtfulMatch(t *testing.T) {
 	}
 }
 
-// TestNothingMatchesEmpty checks that a host without a tag, and a run without a command, match only an empty pattern, as from OpenSSH 10
-// on.
+// TestNothingMatchesEmpty checks that a host without a tag, and a run without a command, match only an empty pattern, as from
+// OpenSSH 10 on.
 func TestNothingMatchesEmpty(t *testing.T) {
 	for criterion, user := range map[string]string{
 		"tagged *": "none", `tagged ""`: "some", "!tagged *": "some", "tagged=": "some", "command *": "none", `command ""`: "some", "!command x": "some",

@@ -36,7 +36,8 @@ var knownOptions = strings.Fields(`
 // flagWords are the values of most options that switch something on or off.
 var flagWords = []string{"true", "false", "yes", "no"}
 
-// optionWords are the values of options that change a connection or cause a warning, in lower case. ssh refuses others, in any block.
+// optionWords are the values of options that change a connection or cause a warning, in lower case. ssh refuses others, in
+// any block.
 var optionWords = map[string][]string{
 	"identitiesonly": flagWords, "proxyusefdpass": flagWords, "checkhostip": flagWords,
 	"canonicalizehostname": append([]string{"always"}, flagWords...),

@@ -114,8 +114,8 @@ func Decode(text string) (*resource.Record, error) {
 	return &a, nil
 }
 
-// normalizeKernelArgs gives the kernel arguments of a record the spelling that those of documents and hosts have. An earlier version
-// may have written another one.
+// normalizeKernelArgs gives the kernel arguments of a record the spelling that those of documents and hosts have. An earlier
+// version may have written another one.
 func normalizeKernelArgs(a *resource.Record) {
 	lists := [][]string{a.Config.KernelArgs, a.Config.NoKernelArgs, a.AddedArgs}
 	if a.Unfinished != nil {

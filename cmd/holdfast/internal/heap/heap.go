@@ -31,8 +31,8 @@ func CollectRarely() {
 	watchCollections(smallLive)
 }
 
-// watchCollections looks at the heap after each collection, which ends the life of a mark, until the heap has grown beyond all limits.
-// limit is the one that it has not reached yet.
+// watchCollections looks at the heap after each collection, which ends the life of a mark, until the heap has grown beyond
+// all limits. limit is the one that it has not reached yet.
 func watchCollections(limit uint64) {
 	mark := new([16]byte) // a smaller mark would share a block with other objects, which would keep it
 	runtime.AddCleanup(mark, func(limit uint64) {
