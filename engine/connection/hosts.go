@@ -80,12 +80,12 @@ func (h *Hosts) connectHost(ctx context.Context, host engine.Host) (*remote.Host
 	if h.isClosed() {
 		return nil, errClosed
 	}
-	err := s.refused.check(h.now())
+	err := s.refused.refuseEarly(h.now())
 	if err != nil {
 		return nil, withoutHost(err)
 	}
 	c, err := h.dialer.Dial(ctx, TargetOf(host))
-	s.refused.note(err, h.now())
+	s.refused.noteLogin(err, h.now())
 	if err != nil {
 		return nil, withoutHost(err)
 	}

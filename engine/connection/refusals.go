@@ -17,17 +17,17 @@ type refusals struct {
 	until time.Time // no login before
 }
 
-// check returns the last refusal if it is too early for another login.
-func (r *refusals) check(now time.Time) error {
+// refuseEarly returns the last refusal if it is too early for another login.
+func (r *refusals) refuseEarly(now time.Time) error {
 	if now.Before(r.until) {
 		return r.last
 	}
 	return nil
 }
 
-// note notes the result of a login. A login that its caller gave up, or whose time was over, is no refusal, and its error is
+// noteLogin notes the result of a login. A login that its caller gave up, or whose time was over, is no refusal, and its error is
 // not for others, who may have more time.
-func (r *refusals) note(err error, now time.Time) {
+func (r *refusals) noteLogin(err error, now time.Time) {
 	if kind := remote.KindOf(err); kind == remote.Canceled || kind == remote.Timeout {
 		return
 	}

@@ -15,9 +15,9 @@ func TestLoginsThatCallersGaveUp(t *testing.T) {
 	for kind, waits := range map[remote.Kind]bool{remote.Timeout: false, remote.Canceled: false, remote.Auth: true, remote.Lost: true} {
 		var r refusals
 		for range 2 * freeRefusals {
-			r.note(&remote.Error{Kind: kind, LoginFailed: true}, now)
+			r.noteLogin(&remote.Error{Kind: kind, LoginFailed: true}, now)
 		}
-		if err := r.check(now); (err != nil) != waits {
+		if err := r.refuseEarly(now); (err != nil) != waits {
 			t.Errorf("after logins that ended with %s, the next one is refused: %v", kind, err)
 		}
 	}

@@ -61,8 +61,8 @@ const (
 
 // noteArrivals notes the pods that the drain has not seen before. The scheduler sends a pod that tolerates the cordon to the
 // cordoned node, and a controller whose template names the node makes pods there: to evict these again and again never ends.
-// A pod that comes late for once is no such pod, nor is one that was made before the cordon: it may have been on its way when
-// the node was cordoned.
+// A pod that comes late once, or was made before the cordon, is evicted: it may have been on its way when the node was
+// cordoned.
 func (d *Drain) noteArrivals(node string, w Workload) {
 	later := cameLater
 	if d.arrivals == nil {
@@ -82,7 +82,7 @@ func (d *Drain) noteArrivals(node string, w Workload) {
 // DrainAction is the next action of a drain. Exactly one of Done and Failure is set, or neither, while pods are left.
 type DrainAction struct {
 	Done    bool
-	Failure string // why the drain cannot go on; ""; it can
+	Failure string // why the drain cannot go on; "": it can
 	Evict   []Pod  // pods to evict now
 	Left    []Pod  // pods that must go, in the order of their names
 	Lost    []Pod  // pods that the silent kubelet of the node will not end, and that do not count as left

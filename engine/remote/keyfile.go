@@ -85,7 +85,7 @@ func parseKeyFile(path string, r sshconfig.Reader) (*keyFile, error) {
 // readCertificate returns the certificate beside a key file, or nil if there is none for its key.
 func readCertificate(path string, public ssh.PublicKey, r sshconfig.Reader) *ssh.Certificate {
 	cert, ok := readPublic(path+"-cert.pub", r).(*ssh.Certificate)
-	if !ok || public == nil || !bytes.Equal(cert.Key.Marshal(), public.Marshal()) {
+	if !ok || public == nil || !sameKey(cert.Key, public) {
 		return nil
 	}
 	return cert

@@ -78,8 +78,8 @@ func (d *nodeDrain) run(ctx context.Context) error {
 	case d.lost != nil:
 		return &engine.Failure{Kind: engine.KubernetesFailure, Cause: f.Cause}
 	case d.want.Options.OnTimeout == engine.ContinueOnTimeout:
-		d.warn(f.Cause + "; it is disrupted with them, because the drain of its pool has on_timeout = \"continue\"")
-		d.warn(d.unended)
+		d.warnOfDrain(f.Cause + "; it is disrupted with them, because the drain of its pool has on_timeout = \"continue\"")
+		d.warnOfDrain(d.unended)
 		return nil
 	case d.unended != "":
 		f.Cause += "; " + d.unended
@@ -87,8 +87,8 @@ func (d *nodeDrain) run(ctx context.Context) error {
 	return &engine.Failure{Kind: engine.DrainFailure, Cause: f.Cause}
 }
 
-// warn gives a warning about the drain, unless the text is empty.
-func (d *nodeDrain) warn(text string) {
+// warnOfDrain gives a warning about the drain, unless the text is empty.
+func (d *nodeDrain) warnOfDrain(text string) {
 	if text != "" {
 		d.emitWarning(d.hp.Host + ": " + d.step.Name + ": " + text)
 	}
@@ -110,7 +110,7 @@ func (d *nodeDrain) look(ctx context.Context) (missing string, fatal error) {
 	}
 	if d.lost != nil {
 		if d.maySkip(ctx) {
-			d.warn(d.lost.Text() + "; it is disrupted without a drain, because the drain of its pool has when_unreachable = \"skip\"")
+			d.warnOfDrain(d.lost.Text() + "; it is disrupted without a drain, because the drain of its pool has when_unreachable = \"skip\"")
 			return "", nil
 		}
 		return d.reportLost(), nil
@@ -133,7 +133,7 @@ func (d *nodeDrain) look(ctx context.Context) (missing string, fatal error) {
 		d.unended = kubefacts.DescribeLost(n.Name, next.Lost)
 	}
 	if next.Done {
-		d.warn(d.unended)
+		d.warnOfDrain(d.unended)
 		return "", nil
 	}
 	d.evictPods(ctx, next.Evict, w)
